@@ -1,0 +1,54 @@
+//===- Passes.td - Conversions between dialects -------------*- tablegen -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWRIGHT_COMPILER_CONVERSION_PASSES_TD
+#define TILEWRIGHT_COMPILER_CONVERSION_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertAttnToTile : Pass<"convert-attn-to-tile", "::mlir::ModuleOp"> {
+  let summary = "turn attention problems into programs on tiles";
+  let description = [{
+    Each `attn.forward` becomes one `scf.forall` over (batch, head, query block). Its body loads the
+    query tile, walks the key blocks that `tile.block_ranges` yields with the online softmax, and
+    stores the output tile. There is one loop for each range that can have blocks, over one of two
+    bodies: full blocks carry the score function and no mask code, partial ones the mask and the
+    bound of the key length too. The user's regions are inlined over tiles by cloning.
+
+    The op must carry its schedule, `tile.schedule = #tile.schedule<...>` (see `assign-schedule`).
+    Conditions of the mask that are not affine in the positions make every block partial; a remark
+    names the first of them.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::tilewright::tile::TileDialect"];
+}
+
+def ConvertTileToVector : Pass<"convert-tile-to-vector", "::mlir::ModuleOp"> {
+  let summary = "turn programs on tiles into vector code for a CPU";
+  let description = [{
+    Queries lie on the lanes of vectors: scores are computed as S^T = K Q^T and outputs as O^T = V^T
+    P^T, so that maxima, sums, rescaling and masks are plain vertical operations and keys and values
+    are read in place by broadcast (the scheme and its measurements: docs/cpu.md).
+
+    The program's `scf.forall` becomes two functions: `<name>_items(arguments...) -> index` counts the
+    independent items of work, `<name>(arguments..., item)` does one. Every tile value gets a home by
+    its op: a view for keys and values, scratch on the stack for scores, transposed queries and
+    accumulators. A program that would need a copy between two homes is refused at the op.
+
+    `lanes` is the number of f32 in a vector; a tile of the micro-kernel is `rows` broadcasts by
+    `vectors` vectors.
+  }];
+  let options = [
+    Option<"lanes", "lanes", "unsigned", "8", "f32 elements of one vector: 4, 8 or 16">,
+    Option<"vectors", "vectors", "unsigned", "3", "vectors of queries of a register tile">,
+    Option<"rows", "rows", "unsigned", "4", "broadcast rows of a register tile">];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}
+
+#endif // TILEWRIGHT_COMPILER_CONVERSION_PASSES_TD
