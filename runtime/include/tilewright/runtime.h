@@ -1,0 +1,102 @@
+//===- runtime.h - Run compiled attention kernels ---------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A Kernel computes one attention problem on one target. It is made by the
+// compiler (tilewright/compiler.h) and run on the caller's tensors:
+//
+//   Arguments arguments;
+//   arguments.query = TensorView(q, DType::F32, {2, 8, 1000, 64});
+//   ...
+//   arguments.scalars["window"] = 256;
+//   Status done = kernel.run(arguments, workspace, Execution());
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWRIGHT_RUNTIME_H
+#define TILEWRIGHT_RUNTIME_H
+
+#include <tilewright/export.h>
+#include <tilewright/result.h>
+#include <tilewright/tensor.h>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace tilewright {
+
+/// What one launch reads and writes.
+///
+/// | field | dtype          | shape                                     |
+/// |-------|----------------|-------------------------------------------|
+/// | query | the problem's  | [batch, heads, query_length, head_dim]    |
+/// | key   | the problem's  | [batch, kv_heads, key_length, head_dim]   |
+/// | value | the problem's  | [batch, kv_heads, key_length, value_dim]  |
+/// | out   | the problem's  | [batch, heads, query_length, value_dim]   |
+/// | lse   | f32 (f64: f64) | [batch, heads, query_length]              |
+///
+/// Any strides, 0 for expanded inputs, but the innermost one is 1 wherever its extent is above 1.
+/// heads is a multiple of kv_heads; each extent is at most 2^30. The outputs overlap neither each
+/// other nor an input, and no two of their elements share memory.
+struct Arguments {
+  TensorView query, key, value, out;
+  /// Present exactly if the problem asks for it.
+  std::optional<TensorView> lse;
+  /// 1 / sqrt(head_dim) if absent; finite, of any sign.
+  std::optional<double> scale;
+  /// A value for each scalar that the problem declares; integral and in range for an i32.
+  std::map<std::string, double, std::less<>> scalars;
+  /// A tensor for each that the problem declares, of its dtype and rank, with any strides.
+  std::map<std::string, TensorView, std::less<>> tensors;
+};
+
+/// How a launch is executed.
+struct Execution {
+  /// Threads that a CPU kernel may use, the caller's among them; 0 means as many as the machine
+  /// has. Launches from several threads share one pool, and each waits only for its own work.
+  unsigned threads = 0;
+};
+
+/// The extents that a kernel's workspace depends on.
+struct ProblemSizes {
+  int64_t batch = 0;
+  int64_t heads = 0;
+  int64_t kvHeads = 0;
+  int64_t queryLength = 0;
+  int64_t keyLength = 0;
+};
+
+/// A compiled kernel, ready to run. Copies share it; all functions may be called from any thread.
+class TILEWRIGHT_EXPORT Kernel {
+public:
+  /// How a target implements a kernel.
+  class Implementation {
+  public:
+    virtual ~Implementation() = default;
+    virtual Result<size_t> workspaceSize(const ProblemSizes &sizes) const = 0;
+    virtual Status run(const Arguments &arguments, std::span<std::byte> workspace,
+                       const Execution &execution) const = 0;
+  };
+
+  explicit Kernel(std::shared_ptr<const Implementation> implementation)
+      : implementation(std::move(implementation)) {}
+
+  /// Bytes that run() needs for these extents. They grow with the lengths at most linearly.
+  Result<size_t> workspaceSize(const ProblemSizes &sizes) const;
+
+  /// Computes attention and waits for it. A wrong argument is refused by name, with the value seen
+  /// and the limit, before anything is written. `workspace` has at least workspaceSize() bytes and
+  /// belongs to this launch until it returns.
+  Status run(const Arguments &arguments, std::span<std::byte> workspace = {},
+             const Execution &execution = {}) const;
+
+private:
+  std::shared_ptr<const Implementation> implementation;
+};
+
+} // namespace tilewright
+
+#endif // TILEWRIGHT_RUNTIME_H
