@@ -27,7 +27,8 @@ struct Row {
 };
 
 /// Holds scratch memory: one evaluator for each thread. Precondition: checkBindings and checkBounds
-/// accept the bindings, so that no index leaves its tensor. Keeps references to all it is given.
+/// accept the bindings, so that no index leaves its tensor. Keeps references to the expression and
+/// the bindings.
 class Evaluator {
 public:
   Evaluator(const Expression &expression, const Sizes &sizes, const Bindings &bindings,
@@ -51,7 +52,7 @@ private:
   const int64_t *integers(NodeId id) const { return integerSlots.data() + slots[id]; }
 
   const Expression &expression;
-  const Sizes &sizes;
+  const Sizes sizes;
   const Bindings &bindings;
   Precision precision;
   std::vector<size_t> slots; // of each node, in the array of its type

@@ -146,8 +146,6 @@ public:
   }
 
   Type type(NodeId id) const { return expression.nodeList[id].type; }
-  /// Widens the text that a node stands for, as brackets do.
-  void setSpan(NodeId id, Span span) { expression.nodeList[id].span = span; }
 
   /// Makes `root` the last node and drops what it does not use. Refused: a result type that `role`
   /// does not take, `s` in a mask.
