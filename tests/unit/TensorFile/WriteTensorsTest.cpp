@@ -7,13 +7,13 @@
 #include "compiler/TensorFile/WriteTensors.h"
 
 #include "compiler/TensorFile/TensorFile.h"
+#include "tests/unit/TensorFile/Elements.h"
 #include "tests/unit/TensorFile/TemporaryFolder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <csignal>
-#include <cstring>
 #include <filesystem>
 #include <numeric>
 #include <sys/resource.h>
@@ -23,12 +23,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 namespace {
-
-template <typename T> std::vector<T> elements(const OwnedTensor &tensor) {
-  std::vector<T> values(tensor.sizeInBytes() / sizeof(T));
-  std::memcpy(values.data(), tensor.view().data, tensor.sizeInBytes());
-  return values;
-}
 
 TEST(WriteTensors, NpyBytesAreThoseThatNumpyWrites) {
   // numpy.save of numpy.arange(1, 4, dtype="<i4").
