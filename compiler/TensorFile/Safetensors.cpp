@@ -20,6 +20,7 @@
 #include <llvm/Support/raw_ostream.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <tuple>
 
@@ -65,10 +66,13 @@ JsonFacts scanJson(std::string_view text) {
   return facts;
 }
 
-/// An integer from 0 to 2^63 - 1.
+/// An integer from 0 to 2^63 - 1, written as one. (Value::getAsInteger() also takes fractions, and
+/// rounds 2^63 - 0.5 to a number that it cannot return.)
 std::optional<int64_t> asSize(const json::Value &value) {
-  const std::optional<int64_t> number = value.getAsInteger();
-  return number && *number >= 0 ? number : std::nullopt;
+  const std::optional<uint64_t> number = value.getAsUINT64();
+  if (!number || *number > std::numeric_limits<int64_t>::max())
+    return std::nullopt;
+  return static_cast<int64_t>(*number);
 }
 
 struct DTypeRow {

@@ -172,6 +172,8 @@ TEST(Safetensors, RefusesImpossibleShapes) {
               HasSubstr("dimension 1 of the shape is not an integer"));
   EXPECT_THAT(messageFor(fileOfEntry("U8", "[2.5]", "[0,4]")), HasSubstr("dimension 0"));
   EXPECT_THAT(messageFor(fileOfEntry("U8", "[1e300]", "[0,4]")), HasSubstr("dimension 0"));
+  EXPECT_THAT(messageFor(fileOfEntry("U8", "[9223372036854775807.1]", "[0,4]")),
+              HasSubstr("dimension 0"));
   EXPECT_THAT(messageFor(fileOfEntry("U8", R"(["4"])", "[0,4]")), HasSubstr("dimension 0"));
   EXPECT_THAT(messageFor(fileOfEntry("U8", "[4294967296,4294967296]", "[0,4]")),
               HasSubstr("u8[4294967296, 4294967296] has more than 2^63 bytes"));
