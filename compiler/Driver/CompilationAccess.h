@@ -1,0 +1,22 @@
+//===- CompilationAccess.h - What our own tools see of a compilation -*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWRIGHT_COMPILER_DRIVER_COMPILATIONACCESS_H
+#define TILEWRIGHT_COMPILER_DRIVER_COMPILATIONACCESS_H
+
+#include "compiler/Frontend/ParsedProblem.h"
+
+namespace tilewright {
+
+struct CompilationAccess {
+  /// The problem as the reference takes it; none where the compilation started below attn. It lives
+  /// as long as a copy of the compilation.
+  static const ParsedProblem *problem(const Compilation &compilation);
+};
+
+} // namespace tilewright
+
+#endif // TILEWRIGHT_COMPILER_DRIVER_COMPILATIONACCESS_H

@@ -1,0 +1,40 @@
+//===- CpuPipeline.h - The passes from a problem to CPU code ----*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Pipelines are text: what is printed is what runs, and what tilewright-opt
+// --pass-pipeline='builtin.module(...)' replays.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWRIGHT_COMPILER_PIPELINES_CPUPIPELINE_H
+#define TILEWRIGHT_COMPILER_PIPELINES_CPUPIPELINE_H
+
+#include "compiler/Pipelines/Schedule.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace tilewright {
+
+/// The register tile of the micro-kernel: `rows` broadcasts by `vectors` vectors of `lanes` f32.
+struct CpuTile {
+  unsigned lanes = 8;
+  unsigned vectors = 3;
+  unsigned rows = 4;
+};
+
+/// One vector register tile of queries, and as many keys as leave room for the scores of a block in
+/// the first-level cache beside keys and values of this width.
+Schedule defaultCpuSchedule(const CpuTile &tile, bool isDouble, int64_t headDim, int64_t valueDim);
+
+/// attn -> tile, tile -> vector, vector -> the llvm dialect; comma-separated passes on a module.
+std::string attnToTilePipeline(const Schedule &schedule);
+std::string tileToVectorPipeline(const CpuTile &tile);
+std::string vectorToLLVMPipeline();
+
+/// Parses and runs such text. An error names the pass that failed and carries its diagnostics.
+Status runPipeline(mlir::ModuleOp module, std::string_view passes);
+
+} // namespace tilewright
+
+#endif // TILEWRIGHT_COMPILER_PIPELINES_CPUPIPELINE_H
