@@ -25,7 +25,7 @@ constexpr size_t maxQuotedLength = 120;
 ///             ^
 Result<Expression> parse(std::string_view text, const Declarations &declarations, Role role);
 
-/// Text that parses to the same nodes (conversions to real are spelled out). A shared value is
+/// Text that parses to the same tree (conversions to real are spelled out). A shared value is
 /// printed at each use, so output is cut at `maxLength` bytes, with "..." for the rest.
 std::string toString(const Expression &expression, const Declarations &declarations, NodeId node,
                      size_t maxLength = maxTextLength);
