@@ -19,7 +19,7 @@ namespace tilewright {
 ///
 /// | processor          | lanes | vectors | rows | registers        |
 /// |--------------------|-------|---------|------|------------------|
-/// | AVX-512            | 16    | 4       | 6    | 29 of 32 x 512   |
+/// | AVX-512 F BW DQ VL | 16    | 4       | 6    | 29 of 32 x 512   |
 /// | AVX2 and FMA       | 8     | 3       | 4    | 16 of 16 x 256   |
 /// | any other x86-64   | 4     | 3       | 4    | 16 of 16 x 128   |
 /// | AArch64            | 4     | 4       | 6    | 29 of 32 x 128   |
