@@ -160,7 +160,7 @@ def Attn_ElementOp : Attn_Op<"element", [HasParent<"ForwardOp">,
 class Attn_DivisionOp<string mnemonic> : Attn_Op<mnemonic, [Pure, SameOperandsAndResultType]> {
   let arguments = (ins I32:$lhs, I32:$rhs);
   let results = (outs I32:$result);
-  let assemblyFormat = "$lhs `,` $rhs attr-dict";
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($result)";
   let hasFolder = 1;
 }
 

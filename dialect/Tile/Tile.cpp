@@ -6,6 +6,7 @@
 
 #include "dialect/Tile/Tile.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -27,6 +28,11 @@ void TileDialect::initialize() {
 #define GET_OP_LIST
 #include "dialect/Tile/TileOps.cpp.inc"
       >();
+}
+
+Operation *TileDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type,
+                                            Location location) {
+  return arith::ConstantOp::materialize(builder, value, type, location);
 }
 
 LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t blockQ,

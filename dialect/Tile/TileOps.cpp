@@ -149,6 +149,14 @@ LogicalResult BroadcastOp::verify() {
   return success();
 }
 
+/// The tile of a constant scalar is a constant.
+OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
+  if (auto scalar = dyn_cast_or_null<TypedAttr>(adaptor.getSource());
+      scalar && scalar.getType() == getResult().getType().getElementType())
+    return DenseElementsAttr::get(getResult().getType(), Attribute(scalar));
+  return {};
+}
+
 LogicalResult MmaOp::verify() {
   auto lhs = getLhs().getType(), rhs = getRhs().getType(), result = getResult().getType();
   const unsigned depthDim = getTransposeRhs() ? 1 : 0;

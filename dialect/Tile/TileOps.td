@@ -25,6 +25,8 @@ def Tile_Dialect : Dialect {
     docs/tile.md gives the grammar that targets accept.
   }];
   let useDefaultAttributePrinterParser = 1;
+  let hasConstantMaterializer = 1;
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
 //===----------------------------------------------------------------------===//
@@ -137,7 +139,7 @@ def Tile_GatherOp : Tile_Op<"gather"> {
   let results = (outs Tile_Tile<Tile_Element>:$result);
   let assemblyFormat = [{
     $source `[` $indices `]` attr-dict `:` type($source) `->` type($result)
-    custom<IndexTypes>(ref($indices), type($indices), ref(type($result)))
+    `` custom<IndexTypes>(ref($indices), type($indices), ref(type($result)))
   }];
   let hasVerifier = 1;
 }
@@ -175,6 +177,7 @@ def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
   let results = (outs Tile_TileOrRow<Tile_Element>:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -202,7 +205,7 @@ def Tile_MmaOp : Tile_Op<"mma", [Pure]> {
   let results = (outs Tile_Tile<Tile_Real>:$result);
   let assemblyFormat = [{
     $lhs `,` $rhs (`acc` $accumulator^)? attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)
-    custom<AccumulatorType>(ref($accumulator), type($accumulator), ref(type($result)))
+    `` custom<AccumulatorType>(ref($accumulator), type($accumulator), ref(type($result)))
   }];
   let hasVerifier = 1;
 }
@@ -252,7 +255,7 @@ def Tile_SoftmaxStepOp : Tile_Op<"softmax_step", [Pure, InferTypeOpAdaptor]> {
                       Tile_Row<Tile_Real>:$new_sum, Tile_Row<Tile_Real>:$alpha);
   let assemblyFormat = [{
     $scores `,` $reference `,` $sum attr-dict `:` type($scores)
-    custom<StateOfScores>(ref(type($scores)), type($reference), type($sum))
+    `` custom<StateOfScores>(ref(type($scores)), type($reference), type($sum))
   }];
   let hasVerifier = 1;
 }
@@ -269,7 +272,7 @@ def Tile_RescaleOp : Tile_Op<"rescale", [Pure, AllTypesMatch<["accumulator", "re
   }];
   let arguments = (ins Tile_Tile<Tile_Real>:$accumulator, Tile_Row<Tile_Real>:$alpha);
   let results = (outs Tile_Tile<Tile_Real>:$result);
-  let assemblyFormat = "$accumulator `,` $alpha attr-dict `:` type($accumulator) custom<RowOfTile>(ref(type($accumulator)), type($alpha))";
+  let assemblyFormat = "$accumulator `,` $alpha attr-dict `:` type($accumulator) `` custom<RowOfTile>(ref(type($accumulator)), type($alpha))";
   let hasVerifier = 1;
 }
 
@@ -287,7 +290,7 @@ def Tile_SoftmaxFinalizeOp : Tile_Op<"softmax_finalize", [Pure, AllTypesMatch<["
   let results = (outs Tile_Tile<Tile_Real>:$out, Tile_Row<Tile_Real>:$lse);
   let assemblyFormat = [{
     $accumulator `,` $reference `,` $sum attr-dict `:` type($accumulator)
-    custom<StateOfScores>(ref(type($accumulator)), type($reference), type($sum))
+    `` custom<StateOfScores>(ref(type($accumulator)), type($reference), type($sum))
   }];
   let hasVerifier = 1;
 }
