@@ -1,0 +1,54 @@
+#!/bin/bash
+# Installs the Debian 12 packages that Tilewright is built and tested with. Says what it is about to
+# install, asks nothing, and does nothing when all of them are there.
+set -euo pipefail
+
+# LLVM and MLIR 22 come from Debian's own bookworm-security.
+packages=(
+  cmake ninja-build ccache                  # the build
+  clang-22 lld-22 clang-format-22           # the compiler and the formatter
+  libclang-rt-22-dev                        # sanitizers and fuzzing
+  libmlir-22-dev llvm-22-dev mlir-22-tools  # what the compiler is made of; lit and FileCheck
+  libfmt-dev libgtest-dev libgmock-dev      # libraries
+)
+
+if ! grep -qx 'VERSION_ID="12"' /etc/os-release 2>/dev/null || ! grep -qx 'ID=debian' /etc/os-release; then
+  cat >&2 <<MESSAGE
+This script installs packages on Debian 12 only and has changed nothing. Elsewhere, please install:
+  CMake 3.25 or newer, Ninja, ccache (optional)
+  Clang and lld 22 with the sanitizer runtimes, clang-format 22
+  LLVM and MLIR 22.1 with headers, mlir-tblgen, lit and FileCheck
+  fmt 9, GoogleTest with gmock
+and build with: cmake --workflow --preset release
+MESSAGE
+  exit 1
+fi
+
+missing=()
+for package in "${packages[@]}"; do
+  if [[ $(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null) != installed ]]; then
+    missing+=("$package")
+  fi
+done
+if (( ${#missing[@]} == 0 )); then
+  exit 0
+fi
+
+as_root=(env DEBIAN_FRONTEND=noninteractive)
+if (( $(id -u) != 0 )); then
+  if ! command -v sudo > /dev/null; then
+    echo "Missing packages: ${missing[*]}" >&2
+    echo "Installing them takes root or sudo; please run cmake/install-dependencies.sh as root." >&2
+    exit 1
+  fi
+  as_root=(sudo "${as_root[@]}")
+fi
+
+echo "Installing with apt-get: ${missing[*]}"
+"${as_root[@]}" apt-get -qq update
+if [[ -z $(apt-cache madison clang-22) ]]; then
+  echo "No package source of this machine has LLVM 22. Debian 12's security updates do:" >&2
+  echo "  deb http://deb.debian.org/debian-security bookworm-security main" >&2
+  exit 1
+fi
+"${as_root[@]}" apt-get -qq install -y --no-install-recommends "${missing[@]}"
