@@ -5,14 +5,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Conversion/Passes.h"
-#include "dialect/Tile/Tile.h"
+#include "compiler/Conversion/TileToVector/TileProgram.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace tilewright {
@@ -21,15 +17,173 @@ namespace tilewright {
 } // namespace tilewright
 
 using namespace mlir;
+using namespace tilewright;
+
+/// More scratch than this does not fit the stack of an executor's thread.
+static constexpr int64_t maxScratchBytes = 4 << 20;
+
+/// The forall of a tile program: the only op of its function that is not scalar code.
+static FailureOr<scf::ForallOp> findProgram(func::FuncOp function) {
+  scf::ForallOp program;
+  if (!function.getBody().hasOneBlock())
+    return function.emitError("a tile program must be one block");
+  for (Operation &op : function.getBody().front().without_terminator()) {
+    if (auto forall = dyn_cast<scf::ForallOp>(op)) {
+      if (program)
+        return forall.emitError("a tile program has one scf.forall; this is another");
+      if (forall.getNumResults() != 0)
+        return forall.emitError("the scf.forall of a tile program has no results: it stores");
+      program = forall;
+      continue;
+    }
+    const bool isScalar = op.getNumRegions() == 0 && isMemoryEffectFree(&op) &&
+                          llvm::none_of(op.getResultTypes(), llvm::IsaPred<TensorType>);
+    if (!isScalar)
+      return op.emitError("outside of the scf.forall, a tile program has only scalar code");
+    if (program)
+      return op.emitError("a tile program ends with its scf.forall");
+  }
+  return program;
+}
+
+static bool usesDouble(scf::ForallOp program) {
+  return program
+      .walk([](Operation *op) {
+        const auto isDouble = [](Type type) {
+          auto tile = dyn_cast<RankedTensorType>(type);
+          return tile && tile.getElementType().isF64();
+        };
+        return llvm::any_of(op->getResultTypes(), isDouble) ? WalkResult::interrupt()
+                                                            : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
 
 namespace {
 struct TileToVector : tilewright::impl::ConvertTileToVectorBase<TileToVector> {
   using ConvertTileToVectorBase::ConvertTileToVectorBase;
+
   void runOnOperation() override {
-    getOperation().walk([&](scf::ForallOp program) {
-      program.emitError("tile programs cannot be turned into vector code yet");
-      signalPassFailure();
+    if (failed(verifyOptions()))
+      return signalPassFailure();
+    for (auto function : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
+      if (function.isExternal())
+        continue;
+      FailureOr<scf::ForallOp> program = findProgram(function);
+      if (failed(program) || (*program && failed(convert(function, *program))))
+        return signalPassFailure();
+    }
+  }
+
+  LogicalResult verifyOptions() {
+    const auto refuse = [&](StringRef name, unsigned value, StringRef limit) {
+      return getOperation().emitError() << name << " = " << value << " is not " << limit;
+    };
+    if (lanes != 4 && lanes != 8 && lanes != 16)
+      return refuse("lanes", lanes, "4, 8 or 16");
+    if (vectors < 1 || vectors > 16)
+      return refuse("vectors", vectors, "in 1 to 16");
+    if (rows < 1 || rows > 16)
+      return refuse("rows", rows, "in 1 to 16");
+    return success();
+  }
+
+  /// A function like `function` in arguments and scalar code, with more arguments and results.
+  func::FuncOp start(func::FuncOp function, const Twine &name, TypeRange more, TypeRange results,
+                     IRMapping &scalars) {
+    OpBuilder builder(function);
+    SmallVector<Type> inputs = llvm::to_vector(function.getArgumentTypes());
+    llvm::append_range(inputs, more);
+    auto result = func::FuncOp::create(builder, function.getLoc(), name.str(),
+                                       builder.getFunctionType(inputs, results));
+    result->setAttr("llvm.emit_c_interface", builder.getUnitAttr());
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (DictionaryAttr attributes = function.getArgAttrDict(i))
+        result.setArgAttrs(i, attributes);
+    Block *entry = result.addEntryBlock();
+    scalars.map(function.getArguments(),
+                entry->getArguments().take_front(function.getNumArguments()));
+    return result;
+  }
+
+  LogicalResult convert(func::FuncOp function, scf::ForallOp program) {
+    if (failed(verifyTileProgram(*program.getBody())))
+      return failure();
+    const bool isDouble = usesDouble(program);
+    VectorShape shape = {isDouble ? lanes / 2 : lanes, vectors, rows, lanes > 4};
+    const std::string name = function.getName().str();
+    const Type index = IndexType::get(&getContext());
+
+    IRMapping scalars;
+    auto items = start(function, name + "_items", {}, index, scalars);
+    VectorBuilder counting(program.getLoc(), &items.getBody().front(), shape);
+    SmallVector<Value> extents = emitExtents(counting, function, program, scalars);
+    Value count = counting.index(1);
+    for (Value extent : extents)
+      count = arith::MulIOp::create(counting, count, extent);
+    func::ReturnOp::create(counting, count);
+
+    IRMapping itemScalars;
+    function.setName(name + "_tiles");
+    auto item = start(function, name, index, {}, itemScalars);
+    VectorBuilder b(program.getLoc(), &item.getBody().front(), shape);
+    emitItem(b, function, program, item.getArguments().back(), itemScalars);
+    FailureOr<int64_t> bytes = emitTileProgram(b, *program.getBody(), itemScalars);
+    if (failed(bytes))
+      return failure();
+    if (*bytes > maxScratchBytes)
+      return program.emitError() << "needs " << *bytes << " bytes of scratch; the limit is "
+                                 << maxScratchBytes << ", so the blocks must be smaller";
+    item->setAttr("tilewright.scratch_bytes", b.getI64IntegerAttr(*bytes));
+    b.setLoc(function.getLoc());
+    func::ReturnOp::create(b);
+    function.erase();
+    return success();
+  }
+
+  /// The scalar code before the forall, and the forall's number of iterations in each dimension.
+  SmallVector<Value> emitExtents(VectorBuilder &b, func::FuncOp function, scf::ForallOp program,
+                                 IRMapping &scalars) {
+    for (Operation &op : function.getBody().front()) {
+      if (&op == program)
+        break;
+      b.clone(op, scalars);
+    }
+    SmallVector<Value> extents;
+    for (auto [low, high, step] : llvm::zip_equal(bounds(b, program.getMixedLowerBound(), scalars),
+                                                  bounds(b, program.getMixedUpperBound(), scalars),
+                                                  bounds(b, program.getMixedStep(), scalars))) {
+      Value distance = arith::SubIOp::create(b, high, low);
+      Value extent = arith::CeilDivSIOp::create(b, distance, step);
+      extents.push_back(arith::MaxSIOp::create(b, extent, b.index(0)));
+    }
+    return extents;
+  }
+
+  static SmallVector<Value> bounds(VectorBuilder &b, ArrayRef<OpFoldResult> values,
+                                   IRMapping &scalars) {
+    return llvm::map_to_vector(values, [&](OpFoldResult value) {
+      if (std::optional<int64_t> known = getConstantIntValue(value))
+        return b.index(*known);
+      return scalars.lookup(cast<Value>(value));
     });
+  }
+
+  /// The induction variables of an item; the last dimension runs fastest.
+  void emitItem(VectorBuilder &b, func::FuncOp function, scf::ForallOp program, Value item,
+                IRMapping &scalars) {
+    SmallVector<Value> extents = emitExtents(b, function, program, scalars);
+    SmallVector<Value> lows = bounds(b, program.getMixedLowerBound(), scalars);
+    SmallVector<Value> steps = bounds(b, program.getMixedStep(), scalars);
+    for (int64_t dim = program.getRank() - 1; dim >= 0; --dim) {
+      Value position = item;
+      if (dim > 0) {
+        position = arith::RemUIOp::create(b, item, extents[dim]);
+        item = arith::DivUIOp::create(b, item, extents[dim]);
+      }
+      Value scaled = arith::MulIOp::create(b, position, steps[dim]);
+      scalars.map(program.getInductionVars()[dim], arith::AddIOp::create(b, lows[dim], scaled));
+    }
   }
 };
 } // namespace

@@ -1,0 +1,216 @@
+//===- Elementwise.cpp - Tile code on one vector of queries ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Conversion/TileToVector/Elementwise.h"
+#include "compiler/Conversion/TileToVector/VectorMath.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace tilewright;
+
+static bool isTile(Value value) {
+  return isa<RankedTensorType>(value.getType());
+}
+
+static Type elementOf(Value tile) {
+  return cast<RankedTensorType>(tile.getType()).getElementType();
+}
+
+/// The tiles that one result of an op is evaluated from.
+static SmallVector<Value> operandsOf(Value tile) {
+  Operation *op = tile.getDefiningOp();
+  if (auto finalize = dyn_cast<tile::SoftmaxFinalizeOp>(op))
+    return {tile == finalize.getOut() ? finalize.getAccumulator() : finalize.getReference(),
+            finalize.getSum()};
+  return llvm::to_vector(llvm::make_filter_range(op->getOperands(), isTile));
+}
+
+Value LaneCode::known(Value value) const {
+  if (Value found = inColumn.lookup(value))
+    return found;
+  return forAllColumns.lookup(value);
+}
+
+void LaneCode::moveTo(Value newColumn) {
+  column = newColumn;
+  inColumn.clear();
+}
+
+void LaneCode::hoist(Value tile) {
+  llvm::DenseSet<Value> seen;
+  SmallVector<Value> worklist = {tile};
+  while (!worklist.empty()) {
+    Value value = worklist.pop_back_val();
+    if (!seen.insert(value).second)
+      continue;
+    if (!homes->dependsOnColumn(value)) {
+      Value result = evaluate(value);
+      inColumn.clear();
+      forAllColumns[value] = result;
+    } else if (!homes->bufferOf(value) && !value.getDefiningOp<tile::MmaOp>()) {
+      llvm::append_range(worklist, operandsOf(value));
+    }
+  }
+}
+
+Value LaneCode::vector(Value tile) {
+  return asVector(evaluate(tile));
+}
+
+Value LaneCode::restingVector(Value tile, Type element) {
+  Value value = vector(tile);
+  if (elementOf(tile) == element)
+    return value;
+  if (isa<FloatType>(element))
+    return b->widen(value, element);
+  return arith::ExtUIOp::create(*b, b->vectorOf(element), value);
+}
+
+Value LaneCode::asVector(Value value) {
+  return isa<VectorType>(value.getType()) ? value : b->broadcast(value);
+}
+
+Value LaneCode::evaluate(Value root) {
+  SmallVector<Value> stack = {root};
+  while (!stack.empty()) {
+    Value tile = stack.back();
+    if (known(tile)) {
+      stack.pop_back();
+      continue;
+    }
+    const size_t height = stack.size();
+    if (!homes->bufferOf(tile))
+      for (Value operand : operandsOf(tile))
+        if (!known(operand))
+          stack.push_back(operand);
+    if (stack.size() == height)
+      inColumn[tile] = homes->bufferOf(tile) ? load(tile) : emit(cast<OpResult>(tile));
+  }
+  return known(root);
+}
+
+Value LaneCode::load(Value tile) {
+  const bool isRow = cast<RankedTensorType>(tile.getType()).getRank() == 1;
+  Value value = b->load(homes->bufferOf(tile), isRow ? b->index(0) : column, lane);
+  const Type element = elementOf(tile), resting = homes->restingType(element);
+  if (element == resting)
+    return value;
+  if (isa<FloatType>(element))
+    return arith::TruncFOp::create(*b, b->vectorOf(element), value);
+  return arith::TruncIOp::create(*b, b->vectorOf(element), value);
+}
+
+Value LaneCode::emit(OpResult tile) {
+  const Type element = elementOf(tile);
+  return TypeSwitch<Operation *, Value>(tile.getOwner())
+      .Case([&](arith::ConstantOp op) {
+        return b->constant(cast<DenseElementsAttr>(op.getValue()).getSplatValue<TypedAttr>());
+      })
+      .Case([&](tile::BroadcastOp op) {
+        return isTile(op.getSource()) ? known(op.getSource()) : scalars->lookup(op.getSource());
+      })
+      .Case([&](tile::CoordOp op) {
+        Value position = arith::AddIOp::create(*b, scalars->lookup(op.getFirst()),
+                                               op.getDim() == 0 ? lane : column);
+        position = arith::IndexCastOp::create(*b, element, position);
+        if (op.getDim() == 1)
+          return position;
+        const auto lanes = llvm::to_vector(llvm::seq<int32_t>(0, b->shape.lanes));
+        Value steps =
+            b->constant(DenseElementsAttr::get(b->vectorOf(element), ArrayRef<int32_t>(lanes)));
+        return Value(arith::AddIOp::create(*b, b->broadcast(position), steps));
+      })
+      .Case([&](tile::GatherOp op) { return emitGather(op); })
+      .Case([&](tile::RescaleOp op) {
+        return b->multiply(asVector(known(op.getAccumulator())), asVector(known(op.getAlpha())));
+      })
+      .Case([&](tile::SoftmaxInitOp op) {
+        const double none = -std::numeric_limits<double>::infinity();
+        return b->real(element, tile == op.getReference() ? none : 0);
+      })
+      .Case([&](tile::SoftmaxFinalizeOp op) {
+        Value sum = asVector(known(op.getSum()));
+        if (tile == op.getLse())
+          return b->add(asVector(known(op.getReference())), naturalLogarithm(*b, sum));
+        // No key, no output; a NaN in the sum reaches the output through the division.
+        Value zero = b->real(sum.getType(), 0);
+        Value quotient = arith::DivFOp::create(*b, asVector(known(op.getAccumulator())), sum);
+        return b->choose(arith::CmpFPredicate::OEQ, sum, zero, zero, quotient);
+      })
+      .Default([&](Operation *op) { return emitElementwise(op); });
+}
+
+Value LaneCode::emitElementwise(Operation *op) {
+  const auto operandOf = [&](Value value) {
+    return isTile(value) ? known(value) : scalars->lookup(value);
+  };
+  const bool isUniform = llvm::none_of(op->getOperands(), [&](Value value) {
+    return isTile(value) && isa<VectorType>(operandOf(value).getType());
+  });
+  IRMapping operands;
+  for (Value value : op->getOperands())
+    operands.map(value,
+                 isUniform || !isTile(value) ? operandOf(value) : asVector(operandOf(value)));
+  Operation *clone = b->clone(*op, operands);
+  const Type element = elementOf(op->getResult(0));
+  clone->getResult(0).setType(isUniform ? element : b->vectorOf(element));
+  return clone->getResult(0);
+}
+
+Value LaneCode::emitGather(tile::GatherOp gather) {
+  Value source = scalars->lookup(gather.getSource());
+  const Type i32 = b->getI32Type();
+  // Clamped to the extent. A tensor's extent may exceed what the index type can say, never the
+  // other way round.
+  SmallVector<Value> indices;
+  for (auto [dim, tile] : llvm::enumerate(gather.getIndices())) {
+    Value last = b->offset(memref::DimOp::create(*b, source, b->index(dim)), -1);
+    last = arith::MinSIOp::create(*b, last, b->index(std::numeric_limits<int32_t>::max()));
+    last = arith::IndexCastOp::create(*b, i32, last);
+    Value index = known(tile);
+    if (isa<VectorType>(index.getType()))
+      last = b->broadcast(last);
+    index = arith::MinSIOp::create(*b, index, last);
+    indices.push_back(arith::MaxSIOp::create(*b, index, b->integer(index.getType(), 0)));
+  }
+  const auto element = [&](int64_t query) -> Value {
+    SmallVector<Value> position;
+    for (Value index : indices) {
+      if (isa<VectorType>(index.getType()))
+        index = vector::ExtractOp::create(*b, index, query);
+      position.push_back(arith::IndexCastOp::create(*b, b->getIndexType(), index));
+    }
+    return memref::LoadOp::create(*b, source, position);
+  };
+  if (llvm::none_of(indices, [](Value index) { return isa<VectorType>(index.getType()); }))
+    return element(0);
+  SmallVector<Value> elements;
+  for (int64_t query = 0; query < b->shape.lanes; ++query)
+    elements.push_back(element(query));
+  return vector::FromElementsOp::create(*b, b->vectorOf(elementOf(gather.getResult())), elements);
+}
+
+void tilewright::emitInto(VectorBuilder &b, const Homes &homes, const IRMapping &scalars,
+                          Value tile, Value buffer) {
+  auto type = cast<RankedTensorType>(tile.getType());
+  const Type element = cast<MemRefType>(buffer.getType()).getElementType();
+  const int64_t columns = cast<MemRefType>(buffer.getType()).getDimSize(0);
+  b.forEachGroup(b.shape.padded(type.getDimSize(0)), [&](Value lane, int64_t vectors) {
+    SmallVector<LaneCode> code;
+    for (int64_t j = 0; j < vectors; ++j)
+      code.emplace_back(b, homes, scalars, b.offset(lane, j * b.shape.lanes)).hoist(tile);
+    b.loop(b.index(0), b.index(columns), 1, [&](Value column) {
+      for (int64_t j = 0; j < vectors; ++j) {
+        code[j].moveTo(column);
+        b.store(code[j].restingVector(tile, element), buffer, column,
+                b.offset(lane, j * b.shape.lanes));
+      }
+    });
+  });
+}

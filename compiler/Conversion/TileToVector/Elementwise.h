@@ -1,0 +1,66 @@
+//===- Elementwise.h - Tile code on one vector of queries -------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Ops on tiles that rest nowhere are evaluated where their value is needed, for one column and one
+// vector of queries at a time. What is the same for all queries stays a scalar (a key's position,
+// its document), and what is the same for all columns is computed once, before the loop over
+// columns.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWRIGHT_COMPILER_CONVERSION_TILETOVECTOR_ELEMENTWISE_H
+#define TILEWRIGHT_COMPILER_CONVERSION_TILETOVECTOR_ELEMENTWISE_H
+
+#include "compiler/Conversion/TileToVector/Homes.h"
+
+#include "mlir/IR/IRMapping.h"
+
+namespace tilewright {
+
+/// Evaluates tiles for one vector of queries, the one that starts at `lane`.
+class LaneCode {
+public:
+  /// `scalars` maps the program's scalars to the function's.
+  LaneCode(VectorBuilder &builder, const Homes &homes, const mlir::IRMapping &scalars,
+           mlir::Value lane)
+      : b(&builder), homes(&homes), scalars(&scalars), lane(lane) {}
+
+  /// Computes here whatever `tile` is made from that is the same for all columns.
+  void hoist(mlir::Value tile);
+  /// From now on values are those of this column.
+  void moveTo(mlir::Value column);
+  /// States the value of a tile in this column.
+  void define(mlir::Value tile, mlir::Value vector) { inColumn[tile] = vector; }
+  /// The tile's elements in this column.
+  mlir::Value vector(mlir::Value tile);
+  /// As it rests in a buffer.
+  mlir::Value restingVector(mlir::Value tile, mlir::Type element);
+
+private:
+  VectorBuilder *b;
+  const Homes *homes;
+  const mlir::IRMapping *scalars;
+  mlir::Value lane;
+  mlir::Value column;
+  /// Values, of which those that all queries share are scalars.
+  llvm::DenseMap<mlir::Value, mlir::Value> forAllColumns, inColumn;
+
+  mlir::Value known(mlir::Value value) const;
+  mlir::Value evaluate(mlir::Value tile);
+  mlir::Value emit(mlir::OpResult tile);
+  mlir::Value emitGather(tile::GatherOp gather);
+  mlir::Value emitElementwise(mlir::Operation *op);
+  mlir::Value load(mlir::Value tile);
+  mlir::Value asVector(mlir::Value value);
+};
+
+/// Evaluates `tile` into `buffer`, column by column.
+void emitInto(VectorBuilder &builder, const Homes &homes, const mlir::IRMapping &scalars,
+              mlir::Value tile, mlir::Value buffer);
+
+} // namespace tilewright
+
+#endif // TILEWRIGHT_COMPILER_CONVERSION_TILETOVECTOR_ELEMENTWISE_H

@@ -1,0 +1,35 @@
+//===- LoadStore.h - Between memory and lanes -------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Memory has a row a query, scratch a row a column: loads and stores of tiles transpose.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWRIGHT_COMPILER_CONVERSION_TILETOVECTOR_LOADSTORE_H
+#define TILEWRIGHT_COMPILER_CONVERSION_TILETOVECTOR_LOADSTORE_H
+
+#include "compiler/Conversion/TileToVector/Elementwise.h"
+
+namespace tilewright {
+
+/// The rows of `tensor` that a tile at `indices` covers and that exist, as a tensor of the tile's
+/// rank.
+View emitView(VectorBuilder &builder, mlir::Value tensor, mlir::ValueRange indices,
+              mlir::RankedTensorType tile);
+
+/// Copies a view of f16 or bf16 rows to `buffer`, widened, as it lies.
+View emitWidened(VectorBuilder &builder, View view, mlir::Value buffer);
+
+/// Copies a view into the home of a tile; queries that do not exist are 0.
+void emitLoad(VectorBuilder &builder, View view, mlir::RankedTensorType tile, mlir::Value buffer);
+
+/// Evaluates a tile and writes those of its rows that exist.
+void emitStore(VectorBuilder &builder, Homes &homes, const mlir::IRMapping &scalars,
+               mlir::Value tile, View view);
+
+} // namespace tilewright
+
+#endif // TILEWRIGHT_COMPILER_CONVERSION_TILETOVECTOR_LOADSTORE_H

@@ -1,0 +1,340 @@
+//===- TileProgram.cpp - The walk over a tile program ---------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Conversion/TileToVector/TileProgram.h"
+#include "compiler/Conversion/TileToVector/OnlineSoftmax.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tilewright;
+
+static bool isTile(Value value) {
+  return isa<RankedTensorType>(value.getType());
+}
+static bool isTensor(Type type) {
+  return isa<TensorType>(type);
+}
+
+//===----------------------------------------------------------------------===//
+// The grammar
+//===----------------------------------------------------------------------===//
+
+static bool isTileType(Type type) {
+  auto tile = dyn_cast<RankedTensorType>(type);
+  if (!tile || !tile.hasStaticShape() || tile.getRank() < 1 || tile.getRank() > 2 ||
+      tile.getEncoding())
+    return false;
+  const Type element = tile.getElementType();
+  return element.isF64() || element.isF32() || element.isF16() || element.isBF16() ||
+         element.isSignlessInteger(64) || element.isSignlessInteger(32) ||
+         element.isSignlessInteger(8) || element.isSignlessInteger(1);
+}
+
+static LogicalResult verifyProduct(tile::MmaOp product) {
+  if (!product.getRhs().getDefiningOp<tile::LoadOp>())
+    return product.emitError(
+        "the right-hand side of a product must be loaded: it is read in place");
+  return success();
+}
+
+static LogicalResult verifyOp(Operation *op) {
+  if (isa<tile::BlockRangesOp>(op))
+    return op->emitError("block ranges must be written out before: run tile-expand-block-ranges");
+  for (Type type : llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()))
+    if (isTensor(type) && !isTileType(type))
+      return op->emitError() << "is not part of a tile program: " << type << " is no tile";
+  if (auto product = dyn_cast<tile::MmaOp>(op))
+    return verifyProduct(product);
+  if (isa<tile::TileDialect>(op->getDialect()) || isa<scf::ForOp, scf::YieldOp>(op))
+    return success();
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    auto elements = dyn_cast<ElementsAttr>(constant.getValue());
+    if (elements && !isa<SplatElementsAttr>(elements))
+      return op->emitError("a constant tile must have one value for all elements");
+    return success();
+  }
+  const bool hasTiles =
+      llvm::any_of(op->getOperandTypes(), isTensor) || llvm::any_of(op->getResultTypes(), isTensor);
+  const bool isAllowed =
+      op->getNumRegions() == 0 && isMemoryEffectFree(op) &&
+      !op->hasTrait<OpTrait::IsTerminator>() &&
+      (!hasTiles || (op->hasTrait<OpTrait::Elementwise>() && op->getNumResults() == 1));
+  return isAllowed ? success()
+                   : op->emitError("is not part of the grammar of tile programs (docs/tile.md)");
+}
+
+LogicalResult tilewright::verifyTileProgram(Block &program) {
+  llvm::DenseSet<Value> read;
+  WalkResult result = program.walk([&](Operation *op) {
+    if (op == program.getTerminator() || (isa<scf::ForallOp>(op)))
+      return WalkResult::advance();
+    if (auto load = dyn_cast<tile::LoadOp>(op))
+      read.insert(load.getSource());
+    if (auto gather = dyn_cast<tile::GatherOp>(op))
+      read.insert(gather.getSource());
+    return WalkResult(verifyOp(op));
+  });
+  if (result.wasInterrupted())
+    return failure();
+  // Reads happen where their values are used, so a store must not change what they see.
+  result = program.walk([&](tile::StoreOp store) {
+    if (!read.contains(store.getTarget()))
+      return WalkResult::advance();
+    store.emitError("writes a tensor that the program also reads");
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+//===----------------------------------------------------------------------===//
+// The walk
+//===----------------------------------------------------------------------===//
+
+namespace {
+class Walk {
+public:
+  Walk(VectorBuilder &b, Block &program, IRMapping &scalars)
+      : b(b), scalars(scalars), homes(b, &program) {}
+
+  LogicalResult emit(Block &block) {
+    for (Operation &op : block.without_terminator()) {
+      b.setLoc(op.getLoc());
+      LogicalResult result =
+          TypeSwitch<Operation *, LogicalResult>(&op)
+              .Case<tile::LoadOp, tile::StoreOp, tile::MmaOp, tile::SoftmaxStepOp, scf::ForOp>(
+                  [&](auto op) { return emit(op); })
+              .Default([&](Operation *op) {
+                if (llvm::none_of(op->getResults(), isTile))
+                  b.clone(*op, scalars);
+                return success();
+              });
+      if (failed(result))
+        return failure();
+    }
+    return success();
+  }
+
+  int64_t getScratchBytes() const { return homes.getScratchBytes(); }
+
+private:
+  VectorBuilder &b;
+  IRMapping &scalars;
+  Homes homes;
+
+  Value scalar(Value value) { return scalars.lookup(value); }
+  SmallVector<Value> scalarsOf(ValueRange values) {
+    return llvm::map_to_vector(values, [&](Value value) { return scalar(value); });
+  }
+
+  LogicalResult emit(tile::LoadOp load) {
+    auto type = load.getResult().getType();
+    const auto isInPlace = [](OpOperand &use) {
+      auto product = dyn_cast<tile::MmaOp>(use.getOwner());
+      return product && &use == &product.getRhsMutable();
+    };
+    View view = emitView(b, scalar(load.getSource()), scalarsOf(load.getIndices()), type);
+    if (!llvm::all_of(load->getUses(), isInPlace))
+      emitLoad(b, view, type, homes.settle(load.getResult()));
+    if (!llvm::any_of(load->getUses(), isInPlace))
+      return success();
+    const Type element = type.getElementType();
+    if (element != homes.restingType(element))
+      view = emitWidened(
+          b, view, homes.acquire(MemRefType::get(type.getShape(), homes.restingType(element))));
+    homes.setView(load.getResult(), view);
+    return success();
+  }
+
+  LogicalResult emit(tile::StoreOp store) {
+    View view = emitView(b, scalar(store.getTarget()), scalarsOf(store.getIndices()),
+                         store.getValue().getType());
+    emitStore(b, homes, scalars, store.getValue(), view);
+    return success();
+  }
+
+  /// The product's operands where the register tile reads them.
+  Product operandsOf(tile::MmaOp op) {
+    const Type type = op.getResult().getType().getElementType();
+    auto lhsType = op.getLhs().getType();
+    Value lhs = homes.bufferOf(op.getLhs());
+    if (!lhs || cast<MemRefType>(lhs.getType()).getElementType() != type) {
+      lhs = homes.acquire(homes.bufferType(lhsType, type));
+      emitInto(b, homes, scalars, op.getLhs(), lhs);
+    }
+    const View &view = *homes.viewOf(op.getRhs());
+    Extent whole = {op.getResult().getType().getDimSize(1)}, depth = {lhsType.getDimSize(1)};
+    (op.getTransposeRhs() ? whole : depth).count = view.count;
+    return {lhs, view.rows, op.getTransposeRhs(), whole, depth, type};
+  }
+
+  LogicalResult emit(tile::MmaOp op) {
+    if (homes.isEvaluatedOnUse(op))
+      return success();
+    Product product = operandsOf(op);
+    Value accumulator = op.getAccumulator();
+    Value home;
+    if (accumulator)
+      home = homes.takeOver(op.getResult(), accumulator, op, product.lhs);
+    if (!home)
+      home = homes.settle(op.getResult());
+    b.forEachGroup(b.shape.padded(op.getResult().getType().getDimSize(0)),
+                   [&](Value lane, int64_t vectors) {
+                     SmallVector<LaneCode> columns;
+                     SmallVector<Value> lanes;
+                     for (int64_t j = 0; j < vectors; ++j) {
+                       lanes.push_back(b.offset(lane, j * b.shape.lanes));
+                       columns.emplace_back(b, homes, scalars, lanes[j]);
+                       if (accumulator)
+                         columns[j].hoist(accumulator);
+                     }
+                     const auto start = [&](Value n, int64_t j) {
+                       if (!accumulator)
+                         return b.real(b.vectorOf(product.type), 0);
+                       columns[j].moveTo(n);
+                       return columns[j].vector(accumulator);
+                     };
+                     const auto finish = [&](Value n, ValueRange sums, ValueRange) {
+                       for (auto [sum, lane] : llvm::zip_equal(sums, lanes))
+                         b.store(sum, home, n, lane);
+                       return SmallVector<Value>{};
+                     };
+                     emitProduct(b, product, lane, vectors, start, {}, finish);
+                   });
+    return success();
+  }
+
+  LogicalResult emit(tile::SoftmaxStepOp step) {
+    tile::MmaOp root = homes.productOf(step);
+    std::optional<Product> product;
+    if (root)
+      product = operandsOf(root);
+    takeOverOrSettle(step.getWeights(), step.getScores(), step);
+    takeOverOrSettle(step.getNewReference(), step.getReference(), step);
+    takeOverOrSettle(step.getNewSum(), step.getSum(), step);
+    homes.settle(step.getAlpha());
+    emitSoftmaxStep(b, step, homes, scalars, root, product ? &*product : nullptr);
+    return success();
+  }
+
+  void takeOverOrSettle(Value result, Value source, Operation *op) {
+    if (!homes.takeOver(result, source, op))
+      homes.settle(result);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Loops
+  //===--------------------------------------------------------------------===//
+
+  static bool isRow(Value tile) { return cast<RankedTensorType>(tile.getType()).getRank() == 1; }
+
+  /// Gives a carried tile its home and its first value.
+  LogicalResult begin(scf::ForOp loop, Value start, Value argument) {
+    const bool hasHome = static_cast<bool>(homes.bufferOf(start));
+    if (hasHome && homes.takeOver(argument, start, loop))
+      return success();
+    if (hasHome && !isRow(start))
+      return loop.emitError("a carried tile starts from a tile that something else needs too: it "
+                            "would have two live homes")
+                 .attachNote(start.getLoc())
+             << "this tile";
+    emitInto(b, homes, scalars, start, homes.settle(argument));
+    return success();
+  }
+
+  LogicalResult emit(scf::ForOp loop) {
+    SmallVector<Value> starts, arguments, tiles;
+    for (auto [start, argument] : llvm::zip_equal(loop.getInitArgs(), loop.getRegionIterArgs())) {
+      if (!isTile(start)) {
+        starts.push_back(scalar(start));
+        arguments.push_back(argument);
+        continue;
+      }
+      if (failed(begin(loop, start, argument)))
+        return failure();
+    }
+    auto result = scf::ForOp::create(b, scalar(loop.getLowerBound()), scalar(loop.getUpperBound()),
+                                     scalar(loop.getStep()), starts);
+    scalars.map(loop.getInductionVar(), result.getInductionVar());
+    scalars.map(arguments, result.getRegionIterArgs());
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(result.getBody());
+      const size_t scope = homes.openScope();
+      if (failed(emit(*loop.getBody())) || failed(yield(loop)))
+        return failure();
+      homes.closeScope(scope);
+      auto yielded = llvm::make_filter_range(loop.getYieldedValues(),
+                                             [](Value value) { return !isTile(value); });
+      if (!starts.empty())
+        scf::YieldOp::create(b, scalarsOf(llvm::to_vector_of<Value>(yielded)));
+    }
+    auto scalarResults = result.getResults().begin();
+    for (auto [argument, value] : llvm::zip_equal(loop.getRegionIterArgs(), loop.getResults())) {
+      if (isTile(value))
+        homes.settle(value, homes.bufferOf(argument));
+      else
+        scalars.map(value, *scalarResults++);
+    }
+    return success();
+  }
+
+  /// Brings the carried tiles home. Rows may change places; a tile of queries x columns must be
+  /// where it is carried already, or be evaluated from what nobody has overwritten.
+  LogicalResult yield(scf::ForOp loop) {
+    Operation *terminator = loop.getBody()->getTerminator();
+    b.setLoc(terminator->getLoc());
+    SmallVector<std::pair<Value, Value>> rowMoves;
+    SmallVector<std::pair<Value, Value>> tileMoves;
+    for (auto [value, argument] :
+         llvm::zip_equal(loop.getYieldedValues(), loop.getRegionIterArgs())) {
+      if (!isTile(value) || homes.bufferOf(value) == homes.bufferOf(argument))
+        continue;
+      if (isRow(value)) {
+        auto type = cast<RankedTensorType>(value.getType());
+        Value place =
+            homes.acquire(homes.bufferType(type, homes.restingType(type.getElementType())));
+        emitInto(b, homes, scalars, value, place);
+        rowMoves.push_back({place, homes.bufferOf(argument)});
+      } else if (homes.bufferOf(value)) {
+        return terminator
+                   ->emitError("a yielded tile rests elsewhere than the tile it is carried as: "
+                               "it would have two live homes")
+                   .attachNote(value.getLoc())
+               << "this tile";
+      } else {
+        tileMoves.push_back({value, homes.bufferOf(argument)});
+      }
+    }
+    for (auto [value, home] : tileMoves) {
+      for (Value other : loop.getYieldedValues())
+        if (other != value && isTile(other))
+          for (Value source : homes.sourcesOf(other))
+            if (homes.bufferOf(source) == home)
+              return terminator
+                         ->emitError("a yielded tile is made from another carried tile: that "
+                                     "one would have two live homes")
+                         .attachNote(other.getLoc())
+                     << "this tile";
+      emitInto(b, homes, scalars, value, home);
+    }
+    for (auto [place, home] : rowMoves) {
+      auto type = cast<MemRefType>(home.getType());
+      b.loop(b.index(0), b.index(type.getDimSize(1)), b.shape.lanes,
+             [&](Value lane) { b.store(b.load(place, b.index(0), lane), home, b.index(0), lane); });
+    }
+    return success();
+  }
+};
+} // namespace
+
+FailureOr<int64_t> tilewright::emitTileProgram(VectorBuilder &builder, Block &program,
+                                               IRMapping &scalars) {
+  Walk walk(builder, program, scalars);
+  if (failed(walk.emit(program)))
+    return failure();
+  return walk.getScratchBytes();
+}

@@ -1,0 +1,25 @@
+//===- TileProgram.h - The walk over a tile program -------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWRIGHT_COMPILER_CONVERSION_TILETOVECTOR_TILEPROGRAM_H
+#define TILEWRIGHT_COMPILER_CONVERSION_TILETOVECTOR_TILEPROGRAM_H
+
+#include "compiler/Conversion/TileToVector/LoadStore.h"
+
+namespace tilewright {
+
+/// Whether every op below `program`, the body of a tile program, is one of docs/tile.md's grammar;
+/// if not, says so at the op.
+mlir::LogicalResult verifyTileProgram(mlir::Block &program);
+
+/// Emits the vector code of one item of a tile program. `scalars` maps what the body uses from
+/// outside, its induction variables included. Returns the bytes of scratch.
+mlir::FailureOr<int64_t> emitTileProgram(VectorBuilder &builder, mlir::Block &program,
+                                         mlir::IRMapping &scalars);
+
+} // namespace tilewright
+
+#endif // TILEWRIGHT_COMPILER_CONVERSION_TILETOVECTOR_TILEPROGRAM_H

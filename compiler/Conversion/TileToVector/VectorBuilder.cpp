@@ -1,0 +1,152 @@
+//===- VectorBuilder.cpp - Emission of explicit vector code ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Conversion/TileToVector/VectorBuilder.h"
+
+using namespace mlir;
+using namespace tilewright;
+
+VectorBuilder::VectorBuilder(Location location, Block *entry, VectorShape shape)
+    : ImplicitLocOpBuilder(location, location.getContext()), shape(shape), entry(entry) {
+  setInsertionPointToEnd(entry);
+}
+
+VectorType VectorBuilder::vectorOf(Type element) {
+  return VectorType::get({shape.lanes}, element);
+}
+
+template <typename Make> Value VectorBuilder::inPrologue(Make make) {
+  InsertionGuard guard(*this);
+  if (lastPrologue)
+    setInsertionPointAfter(lastPrologue);
+  else
+    setInsertionPointToStart(entry);
+  Value value = make();
+  lastPrologue = value.getDefiningOp();
+  return value;
+}
+
+Value VectorBuilder::constant(TypedAttr value) {
+  Value &known = constants[value];
+  if (!known)
+    known = inPrologue([&]() -> Value { return arith::ConstantOp::create(*this, value); });
+  return known;
+}
+
+Value VectorBuilder::index(int64_t value) {
+  return constant(getIndexAttr(value));
+}
+
+static TypedAttr splat(Type type, TypedAttr scalar) {
+  auto vector = dyn_cast<VectorType>(type);
+  return vector ? cast<TypedAttr>(DenseElementsAttr::get(vector, Attribute(scalar))) : scalar;
+}
+
+Value VectorBuilder::real(Type type, double value) {
+  return constant(splat(type, getFloatAttr(getElementTypeOrSelf(type), value)));
+}
+
+Value VectorBuilder::integer(Type type, int64_t value) {
+  return constant(splat(type, getIntegerAttr(getElementTypeOrSelf(type), value)));
+}
+
+Value VectorBuilder::allocate(MemRefType type) {
+  return inPrologue([&]() -> Value {
+    return memref::AllocaOp::create(*this, type, ValueRange{}, getI64IntegerAttr(64));
+  });
+}
+
+Value VectorBuilder::offset(Value value, int64_t distance) {
+  if (distance == 0)
+    return value;
+  if (std::optional<int64_t> known = getConstantIntValue(value))
+    return index(*known + distance);
+  return arith::AddIOp::create(*this, value, index(distance));
+}
+
+Value VectorBuilder::broadcast(Value scalar) {
+  return vector::BroadcastOp::create(*this, vectorOf(scalar.getType()), scalar);
+}
+
+Value VectorBuilder::load(Value buffer, Value row, Value lane) {
+  Type element = cast<MemRefType>(buffer.getType()).getElementType();
+  return vector::LoadOp::create(*this, vectorOf(element), buffer, ValueRange{row, lane});
+}
+
+void VectorBuilder::store(Value vector, Value buffer, Value row, Value lane) {
+  vector::StoreOp::create(*this, vector, buffer, ValueRange{row, lane});
+}
+
+Value VectorBuilder::add(Value a, Value b) {
+  return arith::AddFOp::create(*this, a, b);
+}
+Value VectorBuilder::subtract(Value a, Value b) {
+  return arith::SubFOp::create(*this, a, b);
+}
+Value VectorBuilder::multiply(Value a, Value b) {
+  return arith::MulFOp::create(*this, a, b);
+}
+
+Value VectorBuilder::multiplyAdd(Value a, Value b, Value c) {
+  if (shape.fusedMultiplyAdd)
+    return vector::FMAOp::create(*this, a, b, c);
+  Value product = arith::MulFOp::create(*this, a, b, arith::FastMathFlags::contract);
+  return arith::AddFOp::create(*this, product, c, arith::FastMathFlags::contract);
+}
+
+Value VectorBuilder::choose(arith::CmpFPredicate predicate, Value a, Value b, Value then,
+                            Value otherwise) {
+  Value condition = arith::CmpFOp::create(*this, predicate, a, b);
+  return arith::SelectOp::create(*this, condition, then, otherwise);
+}
+
+Value VectorBuilder::maximum(Value a, Value b) {
+  return choose(arith::CmpFPredicate::OGT, a, b, a, b);
+}
+
+Value VectorBuilder::widen(Value value, Type element) {
+  const Type from = getElementTypeOrSelf(value);
+  if (from == element)
+    return value;
+  auto vector = dyn_cast<VectorType>(value.getType());
+  const auto shaped = [&](Type type) -> Type { return vector ? vector.clone(type) : type; };
+  if (!from.isBF16())
+    return arith::ExtFOp::create(*this, shaped(element), value);
+  // The upper half of the f32 is the bf16.
+  Value bits = arith::BitcastOp::create(*this, shaped(getI16Type()), value);
+  bits = arith::ExtUIOp::create(*this, shaped(getI32Type()), bits);
+  bits = arith::ShLIOp::create(*this, bits, integer(bits.getType(), 16));
+  return widen(arith::BitcastOp::create(*this, shaped(getF32Type()), bits), element);
+}
+
+SmallVector<Value> VectorBuilder::loop(Value low, Value high, int64_t step, ValueRange carried,
+                                       Body body) {
+  auto loop = scf::ForOp::create(*this, low, high, index(step), carried);
+  InsertionGuard guard(*this);
+  setInsertionPointToStart(loop.getBody());
+  SmallVector<Value> results = body(loop.getInductionVar(), loop.getRegionIterArgs());
+  if (!carried.empty())
+    scf::YieldOp::create(*this, results);
+  return llvm::to_vector_of<Value>(loop.getResults());
+}
+
+void VectorBuilder::loop(Value low, Value high, int64_t step, function_ref<void(Value)> body) {
+  loop(low, high, step, ValueRange{}, [&](Value i, ValueRange) {
+    body(i);
+    return SmallVector<Value>{};
+  });
+}
+
+void VectorBuilder::forEachGroup(int64_t padded, function_ref<void(Value, int64_t)> body) {
+  const int64_t width = shape.vectors * shape.lanes;
+  const int64_t whole = padded / width * width;
+  if (whole == width)
+    body(index(0), shape.vectors);
+  else if (whole > 0)
+    loop(index(0), index(whole), width, [&](Value lane) { body(lane, shape.vectors); });
+  if (whole < padded)
+    body(index(whole), (padded - whole) / shape.lanes);
+}

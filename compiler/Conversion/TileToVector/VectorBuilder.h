@@ -1,0 +1,93 @@
+//===- VectorBuilder.h - Emission of explicit vector code -------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// All vector code of a kernel is one-dimensional vectors of one length, loops that carry them as
+// SSA values, and scratch that is read and written a whole vector at a time. That is what LLVM
+// turns into the code one would write with intrinsics, without any pass of its own (docs/cpu.md).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWRIGHT_COMPILER_CONVERSION_TILETOVECTOR_VECTORBUILDER_H
+#define TILEWRIGHT_COMPILER_CONVERSION_TILETOVECTOR_VECTORBUILDER_H
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace tilewright {
+
+/// The shape of all vector code of one kernel.
+struct VectorShape {
+  int64_t lanes;   ///< queries of one vector, whatever the element type
+  int64_t vectors; ///< vectors of queries of a register tile
+  int64_t rows;    ///< broadcast rows of a register tile
+  /// Whether a multiply-add is one operation. Without it LLVM would call a library function for
+  /// each element, so the two halves are left for the target to contract.
+  bool fusedMultiplyAdd;
+
+  int64_t padded(int64_t queries) const { return llvm::alignTo(queries, lanes); }
+};
+
+class VectorBuilder : public mlir::ImplicitLocOpBuilder {
+public:
+  /// Constants and scratch go to the start of `entry`, code to its end.
+  VectorBuilder(mlir::Location location, mlir::Block *entry, VectorShape shape);
+
+  const VectorShape shape;
+
+  mlir::VectorType vectorOf(mlir::Type element);
+
+  // Constants, each made once per function.
+  mlir::Value constant(mlir::TypedAttr value);
+  mlir::Value index(int64_t value);
+  /// A number as a scalar or, for a vector type, in every lane.
+  mlir::Value real(mlir::Type type, double value);
+  mlir::Value integer(mlir::Type type, int64_t value);
+
+  /// A new array in the function's frame.
+  mlir::Value allocate(mlir::MemRefType type);
+
+  mlir::Value offset(mlir::Value index, int64_t distance);
+  mlir::Value broadcast(mlir::Value scalar);
+  mlir::Value load(mlir::Value buffer, mlir::Value row, mlir::Value lane);
+  void store(mlir::Value vector, mlir::Value buffer, mlir::Value row, mlir::Value lane);
+
+  mlir::Value add(mlir::Value a, mlir::Value b);
+  mlir::Value subtract(mlir::Value a, mlir::Value b);
+  mlir::Value multiply(mlir::Value a, mlir::Value b);
+  mlir::Value multiplyAdd(mlir::Value a, mlir::Value b, mlir::Value c);
+  /// a > b ? a : b, which is one instruction; a NaN in `a` gives b.
+  mlir::Value maximum(mlir::Value a, mlir::Value b);
+  mlir::Value choose(mlir::arith::CmpFPredicate predicate, mlir::Value a, mlir::Value b,
+                     mlir::Value then, mlir::Value otherwise);
+
+  /// A float as f32 or f64, exactly: `type` is at least as wide.
+  mlir::Value widen(mlir::Value value, mlir::Type element);
+
+  using Body = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)>;
+  /// for (i = low; i < high; i += step), carrying values; returns them after the loop.
+  llvm::SmallVector<mlir::Value> loop(mlir::Value low, mlir::Value high, int64_t step,
+                                      mlir::ValueRange carried, Body body);
+  void loop(mlir::Value low, mlir::Value high, int64_t step,
+            llvm::function_ref<void(mlir::Value)> body);
+
+  /// Runs over `padded` queries in groups of at most shape.vectors vectors: `body` gets the first
+  /// lane of a group and its number of vectors.
+  void forEachGroup(int64_t padded, llvm::function_ref<void(mlir::Value, int64_t)> body);
+
+private:
+  mlir::Block *entry;
+  mlir::Operation *lastPrologue = nullptr;
+  llvm::DenseMap<mlir::Attribute, mlir::Value> constants;
+
+  template <typename Make> mlir::Value inPrologue(Make make);
+};
+
+} // namespace tilewright
+
+#endif // TILEWRIGHT_COMPILER_CONVERSION_TILETOVECTOR_VECTORBUILDER_H

@@ -1,0 +1,128 @@
+//===- VectorMath.cpp - Exponential and logarithm of vectors --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Conversion/TileToVector/VectorMath.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace tilewright;
+
+namespace {
+/// What a binary floating-point format fixes.
+struct Format {
+  Type integer;         ///< vector of integers of the same width
+  int64_t mantissaBits; ///< stored ones
+  int64_t bias;
+  /// Added to a number, it rounds the sum to an integer that then sits in the lowest bits.
+  double roundingConstant;
+};
+
+/// Polynomials for 2^x = 1 + x * (c[0] + c[1] x + ...) on [-1/2, 1/2]: those of least relative
+/// error with 1 as the constant term, by the exchange algorithm of Remez in 60 digits, rounded to
+/// the format when they are emitted. f32: degree 6, 2.0e-9 before rounding; f64: degree
+/// 11, 3.4e-18. So the error is that of evaluating them.
+constexpr double exp2Single[] = {0.69314720285503164763,   0.24022647913636852127,
+                                 0.055503324711908571697,  0.0096184373569574205587,
+                                 0.0013398874393981390061, 0.00015353362068858489034};
+constexpr double exp2Double[] = {
+    0.69314718055994532581,     0.2402265069591013126,    0.055504108664820083227,
+    0.0096181291075941200896,   0.0013333558146774620517, 0.0001540353045711209086,
+    0.000015252733493127489347, 1.3215435282308487999e-6, 1.0178199571842137974e-7,
+    7.0737832485031332991e-9,   4.4347712982003767083e-10};
+constexpr double log2OfE = 1.4426950408889634074;
+
+/// ln 2 as a number with enough trailing zeros that its product with an exponent is exact, and the
+/// rest.
+constexpr double ln2HighSingle = 0.693145751953125, ln2LowSingle = 1.4286068203094172321e-06;
+constexpr double ln2HighDouble = 0x1.62e42fee00000p-1, ln2LowDouble = 1.9082149292705877e-10;
+} // namespace
+
+static Format formatOf(VectorBuilder &b, Value x) {
+  auto vector = cast<VectorType>(x.getType());
+  if (vector.getElementType().isF64())
+    return {vector.clone(b.getI64Type()), 52, 1023, 0x1.8p52};
+  return {vector.clone(b.getI32Type()), 23, 127, 0x1.8p23};
+}
+
+Value tilewright::exponentialOfDifference(VectorBuilder &b, Value larger, Value smaller) {
+  const Type type = larger.getType();
+  const Format format = formatOf(b, larger);
+  const bool isDouble = format.mantissaBits == 52;
+  const ArrayRef<double> c = isDouble ? ArrayRef<double>(exp2Double) : ArrayRef<double>(exp2Single);
+
+  Value x = b.multiply(b.subtract(larger, smaller), b.real(type, log2OfE));
+  Value rounding = b.real(type, format.roundingConstant);
+  Value shifted = b.add(x, rounding);
+  Value fraction = b.subtract(x, b.subtract(shifted, rounding));
+  Value sum = b.real(type, c.back());
+  for (double coefficient : llvm::reverse(c.drop_back()))
+    sum = b.multiplyAdd(sum, fraction, b.real(type, coefficient));
+  sum = b.multiplyAdd(sum, fraction, b.real(type, 1));
+
+  // 2^n is made from the low bits of `shifted` and multiplied with, since an addition to the
+  // exponent of a NaN could make a number of it.
+  Value power = arith::BitcastOp::create(b, format.integer, shifted);
+  power = arith::ShLIOp::create(b, power, b.integer(format.integer, format.mantissaBits));
+  power = arith::AddIOp::create(b, power,
+                                b.integer(format.integer, format.bias << format.mantissaBits));
+  Value result = b.multiply(sum, arith::BitcastOp::create(b, type, power));
+  // Below, the result is 0 whatever the lines above made of x; comparisons with NaN are false.
+  return b.choose(arith::CmpFPredicate::OLE, x, b.real(type, 1 - format.bias), b.real(type, 0),
+                  result);
+}
+
+// x = 2^k * (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)), and with s = f / (2 + f), z = s * s:
+//     ln(1 + f) = 2 artanh(s) = 2 s + s R,   R = 2/3 z + 2/5 z^2 + 2/7 z^3 + ...
+// R's terms are those of the series, since z <= 0.0295 makes them few; 2 s = f - s f, and the sum
+// is ordered so that the rounded parts are small beside f and k ln 2 (as in FreeBSD's msun,
+// e_log.c).
+Value tilewright::naturalLogarithm(VectorBuilder &b, Value x) {
+  const Type type = x.getType();
+  const Format format = formatOf(b, x);
+  const bool isDouble = format.mantissaBits == 52;
+  const auto real = [&](double value) { return b.real(type, value); };
+  const auto integer = [&](int64_t value) { return b.integer(format.integer, value); };
+
+  // Numbers below the normal ones are moved up first.
+  Value isSmall =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x, real(isDouble ? 0x1p-1022 : 0x1p-126));
+  const int64_t lift = format.mantissaBits + 1;
+  Value normal = arith::SelectOp::create(
+      b, isSmall, b.multiply(x, real(static_cast<double>(int64_t(1) << lift))), x);
+
+  // k is the exponent by which the bits differ from those of sqrt(1/2), rounded down.
+  const int64_t rootBits = isDouble ? 0x3FE6A09E667F3BCD : 0x3F3504F3;
+  Value bits = arith::BitcastOp::create(b, format.integer, normal);
+  Value exponent = arith::ShRSIOp::create(b, arith::SubIOp::create(b, bits, integer(rootBits)),
+                                          integer(format.mantissaBits));
+  Value mantissa = arith::SubIOp::create(
+      b, bits, arith::ShLIOp::create(b, exponent, integer(format.mantissaBits)));
+  exponent = arith::SubIOp::create(b, exponent,
+                                   arith::SelectOp::create(b, isSmall, integer(lift), integer(0)));
+  Value k = arith::SIToFPOp::create(b, type, exponent);
+
+  Value f = b.subtract(arith::BitcastOp::create(b, type, mantissa), real(1));
+  Value s = arith::DivFOp::create(b, f, b.add(f, real(2)));
+  Value z = b.multiply(s, s);
+  const int terms = isDouble ? 10 : 5;
+  Value series = real(2.0 / (2 * terms + 1));
+  for (int term = terms - 1; term >= 1; --term)
+    series = b.multiplyAdd(series, z, real(2.0 / (2 * term + 1)));
+  series = b.multiply(series, z);
+  Value halfSquare = b.multiply(b.multiply(f, f), real(0.5));
+  Value low = b.multiplyAdd(k, real(isDouble ? ln2LowDouble : ln2LowSingle),
+                            b.multiply(s, b.add(halfSquare, series)));
+  Value result = b.subtract(f, b.subtract(halfSquare, low));
+  result = b.add(b.multiply(k, real(isDouble ? ln2HighDouble : ln2HighSingle)), result);
+
+  const double infinity = std::numeric_limits<double>::infinity();
+  Value special = b.choose(arith::CmpFPredicate::OEQ, x, real(0), real(-infinity), x);
+  Value isOrdinary =
+      arith::AndIOp::create(b, arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, x, real(0)),
+                            arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x, real(infinity)));
+  return arith::SelectOp::create(b, isOrdinary, result, special);
+}

@@ -1,0 +1,31 @@
+//===- VectorMath.h - Exponential and logarithm of vectors ------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The softmax needs no library function: these are a few vector operations each, for f32 and f64.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWRIGHT_COMPILER_CONVERSION_TILETOVECTOR_VECTORMATH_H
+#define TILEWRIGHT_COMPILER_CONVERSION_TILETOVECTOR_VECTORMATH_H
+
+#include "compiler/Conversion/TileToVector/VectorBuilder.h"
+
+namespace tilewright {
+
+/// exp(a - b) for a <= b, within about 1 ulp (f64: 2 ulp) of 2^x, x being the rounded product of
+/// the rounded difference and log2(e). The subtraction comes first, so that huge finite operands
+/// stay exact. Exactly 1 for a == b, exactly 0 where the result would be below the normal numbers
+/// (a clamp there would leave hidden keys a weight, whose products are denormal and slow), NaN for
+/// NaN and for the difference of equal infinities.
+mlir::Value exponentialOfDifference(VectorBuilder &builder, mlir::Value a, mlir::Value b);
+
+/// The natural logarithm of x >= 0, within about 1 ulp (f64: 2 ulp): -inf for 0, inf for inf, NaN
+/// for NaN.
+mlir::Value naturalLogarithm(VectorBuilder &builder, mlir::Value x);
+
+} // namespace tilewright
+
+#endif // TILEWRIGHT_COMPILER_CONVERSION_TILETOVECTOR_VECTORMATH_H
