@@ -14,10 +14,16 @@
 #include "lib/Expression/Expression.h"
 #include <tilewright/compiler.h>
 
+#include <array>
+
 namespace tilewright {
 
 /// The largest head dim that is accepted.
 inline constexpr int64_t maxHeadDim = 65536;
+
+/// The arguments that every kernel may have; nothing declared has one of these names.
+inline constexpr std::array<std::string_view, 6> reservedArgumentNames = {"query", "key", "value",
+                                                                          "out",   "lse", "scale"};
 
 struct ParsedProblem {
   int64_t headDim = 0;

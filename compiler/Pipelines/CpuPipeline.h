@@ -11,25 +11,22 @@
 #define TILEWRIGHT_COMPILER_PIPELINES_CPUPIPELINE_H
 
 #include "compiler/Pipelines/Schedule.h"
+#include "compiler/Target/CPU/CpuTarget.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
 namespace tilewright {
 
-/// The register tile of the micro-kernel: `rows` broadcasts by `vectors` vectors of `lanes` f32.
-struct CpuTile {
-  unsigned lanes = 8;
-  unsigned vectors = 3;
-  unsigned rows = 4;
-};
-
 /// One vector register tile of queries, and as many keys as leave room for the scores of a block in
 /// the first-level cache beside keys and values of this width.
-Schedule defaultCpuSchedule(const CpuTile &tile, bool isDouble, int64_t headDim, int64_t valueDim);
+Schedule defaultCpuSchedule(const CpuTarget &target, bool isDouble, int64_t headDim,
+                            int64_t valueDim);
 
 /// attn -> tile, tile -> vector, vector -> the llvm dialect; comma-separated passes on a module.
+/// Programs on tiles are not canonicalized: scf.forall with known extents of 1 would lose its
+/// dimensions, or itself, and it is what says that blocks are independent.
 std::string attnToTilePipeline(const Schedule &schedule);
-std::string tileToVectorPipeline(const CpuTile &tile);
+std::string tileToVectorPipeline(const CpuTarget &target);
 std::string vectorToLLVMPipeline();
 
 /// Parses and runs such text. An error names the pass that failed and carries its diagnostics.

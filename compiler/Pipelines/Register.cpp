@@ -11,6 +11,7 @@
 #include "dialect/Attn/Attn.h"
 #include "dialect/Tile/Tile.h"
 
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/ConvertToLLVM/ToLLVMPass.h"
@@ -72,6 +73,7 @@ void tilewright::registerPasses() {
     arith::registerArithPasses();
     memref::registerMemRefPasses();
     registerPass([] { return createSCFToControlFlowPass(); });
+    registerPass([] { return createLowerAffinePass(); });
     registerPass([] { return createConvertMathToLibmPass(); });
     registerPass([] { return createConvertToLLVMPass(); });
     registerPass([] { return createReconcileUnrealizedCastsPass(); });

@@ -1,0 +1,164 @@
+//===- ParseModule.cpp - MLIR from text that nobody vouches for -----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// MLIR's parser recurses on brackets and on the operators of affine expressions,
+// and attributes nest through aliases as well, which whoever walks or prints them
+// follows by recursion. So one linear scan measures all three before it is let loose.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Frontend/ParseModule.h"
+
+#include "compiler/Frontend/CollectDiagnostics.h"
+#include "lib/Support/MakeError.h"
+
+#include "mlir/Bytecode/BytecodeReader.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/MemoryBufferRef.h"
+
+using namespace mlir;
+using namespace tilewright;
+
+namespace {
+/// Measures how deep a text nests, roughly as MLIR's lexer reads it.
+class NestingScan {
+public:
+  explicit NestingScan(StringRef text) : text(text) {}
+
+  Status run() {
+    while (at < text.size()) {
+      const char c = text[at];
+      if (text.substr(at).starts_with("//")) {
+        at = std::min(text.find('\n', at), text.size());
+      } else if (c == '"') {
+        skipString();
+      } else if (text.substr(at).starts_with("->")) {
+        at += 2;
+      } else if (c == '(' || c == '[' || c == '{' || (c == '<' && next() != '=')) {
+        levels.push_back({c, 0});
+        ++at;
+        noteDepth(levels.size());
+      } else if (c == ')' || c == ']' || c == '}' || c == '>') {
+        close(c);
+        ++at;
+      } else if (c == ',' || c == '=') {
+        levels.back().operators = 0;
+        ++at;
+      } else if (c == '+' || c == '-' || c == '*') {
+        noteOperator();
+        ++at;
+      } else if (c == '%') { // ops, so no definition goes on
+        defined = nullptr;
+        ++at;
+      } else if (c == '#' || c == '!') {
+        ++at;
+        alias(takeWord());
+      } else if (isWordCharacter(c)) {
+        const StringRef word = takeWord();
+        if (word == "mod" || word == "floordiv" || word == "ceildiv")
+          noteOperator();
+      } else {
+        ++at;
+      }
+      if (!status)
+        return status;
+    }
+    return {};
+  }
+
+private:
+  struct Level {
+    char opening;
+    size_t operators; // since the last comma or equals sign
+  };
+
+  static bool isWordCharacter(char c) { return llvm::isAlnum(c) || c == '_' || c == '$'; }
+
+  char next() const { return at + 1 < text.size() ? text[at + 1] : '\0'; }
+
+  StringRef takeWord() {
+    const StringRef word = text.substr(at).take_while(isWordCharacter);
+    at += word.size();
+    return word;
+  }
+
+  /// A string ends at its line: the lexer refuses it there otherwise.
+  void skipString() {
+    for (++at; at < text.size() && text[at] != '"' && text[at] != '\n'; ++at)
+      if (text[at] == '\\')
+        ++at;
+    ++at;
+  }
+
+  /// Closes the innermost bracket of this kind and what was left open within it: a '<' that turned
+  /// out to be a comparison. A '>' that closes no '<' is one too.
+  void close(char closing) {
+    const char opening = closing == ')' ? '(' : closing == ']' ? '[' : closing == '}' ? '{' : '<';
+    if (closing == '>' && levels.back().opening != '<')
+      return;
+    for (size_t i = levels.size(); i-- > 1;)
+      if (levels[i].opening == opening) {
+        levels.resize(i);
+        return;
+      }
+  }
+
+  /// `#name` or `!name`: a definition at the top level if an equals sign follows, otherwise a use.
+  void alias(StringRef name) {
+    if (name.empty())
+      return;
+    const StringRef rest = text.substr(at).ltrim(" \t\r\n");
+    if (levels.size() == 1 && rest.starts_with("=") && !rest.starts_with("==")) {
+      defined = &aliasDepths[name];
+      return;
+    }
+    if (const auto found = aliasDepths.find(name); found != aliasDepths.end())
+      noteDepth(levels.size() + found->second);
+  }
+
+  /// Depths count the outermost level, so that a chain of aliases grows by one a link.
+  void noteDepth(size_t depth) {
+    if (depth > maxModuleNesting + 1)
+      refuse(fmt::format("brackets nest deeper than {} levels", maxModuleNesting));
+    if (defined)
+      *defined = std::max(*defined, depth);
+  }
+
+  void noteOperator() {
+    if (++levels.back().operators > maxModuleNesting)
+      refuse(fmt::format("an expression has more than {} operators", maxModuleNesting));
+  }
+
+  void refuse(std::string_view what) {
+    status = invalidArgument("line {}: {}", 1 + text.take_front(at).count('\n'), what);
+  }
+
+  const StringRef text;
+  size_t at = 0;
+  Status status;
+  std::vector<Level> levels = {{'\0', 0}}; // the text itself, then each open bracket
+  llvm::StringMap<size_t> aliasDepths;
+  size_t *defined = nullptr; // of the alias being defined
+};
+} // namespace
+
+Result<OwningOpRef<ModuleOp>> tilewright::parseModule(std::string_view text, MLIRContext &context) {
+  if (text.size() > maxModuleBytes)
+    return invalidArgument("the module has {} bytes; at most {} are accepted", text.size(),
+                           maxModuleBytes);
+  const llvm::MemoryBufferRef buffer(text, "module");
+  if (isBytecode(buffer))
+    return invalidArgument("the module is MLIR bytecode; only text is accepted");
+  if (Status status = NestingScan(text).run(); !status)
+    return status.error();
+
+  const std::string terminated(text); // the lexer reads the byte after the last one
+  CollectDiagnostics diagnostics(context);
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(terminated, ParserConfig(&context));
+  if (!module)
+    return invalidArgument("{}", diagnostics.message("the module cannot be parsed"));
+  return module;
+}
