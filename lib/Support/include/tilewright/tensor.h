@@ -7,6 +7,8 @@
 #ifndef TILEWRIGHT_TENSOR_H
 #define TILEWRIGHT_TENSOR_H
 
+#include <tilewright/export.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -21,13 +23,13 @@ namespace tilewright {
 enum class DType : uint8_t { F64, F32, F16, BF16, I64, I32, U8, Bool };
 
 /// Bytes of one element.
-size_t sizeOf(DType dtype);
+TILEWRIGHT_EXPORT size_t sizeOf(DType dtype);
 
 /// The spelling used in options, messages and JSON: "f32", "bf16", "bool", ...
-std::string_view nameOf(DType dtype);
+TILEWRIGHT_EXPORT std::string_view nameOf(DType dtype);
 
 /// The inverse of nameOf; nothing for an unknown name.
-std::optional<DType> parseDType(std::string_view name);
+TILEWRIGHT_EXPORT std::optional<DType> parseDType(std::string_view name);
 
 inline bool isFloat(DType dtype) {
   return dtype <= DType::BF16;
@@ -37,7 +39,7 @@ inline bool isFloat(DType dtype) {
 ///
 /// Strides count elements, not bytes, and may be zero (an expanded dimension). `data` points at
 /// the element with all indices zero.
-struct TensorView {
+struct TILEWRIGHT_EXPORT TensorView {
   static constexpr size_t maxRank = 8;
 
   void *data = nullptr;
