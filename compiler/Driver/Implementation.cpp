@@ -7,6 +7,7 @@
 #include "compiler/Driver/Implementation.h"
 
 #include "compiler/Frontend/ParseModule.h"
+#include "compiler/Frontend/PrintModule.h"
 #include "compiler/Pipelines/CpuPipeline.h"
 #include "compiler/Pipelines/Register.h"
 #include "compiler/Target/CPU/Codegen.h"
@@ -50,14 +51,6 @@ static DialectRegistry allDialects() {
   return registry;
 }
 
-static std::string print(ModuleOp module) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  module.print(stream);
-  stream << '\n';
-  return text;
-}
-
 Compilation::Implementation::Implementation(CpuTarget target, Stage from)
     : context(allDialects(), MLIRContext::Threading::DISABLED), target(std::move(target)),
       from(from) {
@@ -70,7 +63,7 @@ Compilation::Implementation::Implementation(CpuTarget target, Stage from)
 }
 
 void Compilation::Implementation::setFirstText(ModuleOp module) {
-  texts.emplace(from, print(module));
+  texts.emplace(from, printModule(module));
 }
 
 Result<std::string> Compilation::Implementation::text(Stage stage) {
@@ -134,7 +127,7 @@ Result<std::string> Compilation::Implementation::lowerText(Stage before, std::st
     return module.error().within(nameOf(before));
   if (Status status = runPipeline(**module, passes); !status)
     return status.error();
-  return print(**module);
+  return printModule(**module);
 }
 
 Result<ModuleOp> Compilation::Implementation::llvmModule() {
