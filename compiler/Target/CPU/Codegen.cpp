@@ -20,8 +20,6 @@
 #include <llvm/Target/TargetOptions.h>
 #include <mlir/IR/BuiltinOps.h>
 #include <mlir/IR/Diagnostics.h>
-#include <mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h>
-#include <mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h>
 #include <mlir/Target/LLVMIR/Export.h>
 
 using namespace tilewright;
@@ -92,11 +90,6 @@ tilewright::createTargetMachine(const CpuTarget &target) {
 Result<std::unique_ptr<llvm::Module>> tilewright::translateToLLVM(mlir::ModuleOp module,
                                                                   const CpuTarget &target,
                                                                   llvm::LLVMContext &context) {
-  mlir::DialectRegistry registry;
-  mlir::registerBuiltinDialectTranslation(registry);
-  mlir::registerLLVMDialectTranslation(registry);
-  module.getContext()->appendDialectRegistry(registry);
-
   Result<std::unique_ptr<llvm::TargetMachine>> machine = createTargetMachine(target);
   if (!machine)
     return machine.error();

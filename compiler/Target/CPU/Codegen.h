@@ -33,8 +33,8 @@ namespace tilewright {
 Result<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(const CpuTarget &target);
 
 /// LLVM IR for `module`, which is in the llvm dialect. Every function is for `target` and keeps its
-/// frame pointer, so that profilers can walk the stack. Registers the translations it needs in the
-/// module's context, so nothing else may use that context meanwhile.
+/// frame pointer, so that profilers can walk the stack. The module's context has what
+/// registerDialects gives it (compiler/Pipelines/Register.h).
 Result<std::unique_ptr<llvm::Module>>
 translateToLLVM(mlir::ModuleOp module, const CpuTarget &target, llvm::LLVMContext &context);
 

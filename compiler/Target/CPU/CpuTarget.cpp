@@ -125,7 +125,7 @@ Result<CpuTarget> CpuTarget::named(std::string_view cpu) {
   }
   return invalidArgument(
       "unknown processor '{}'; LLVM's names are known, such as x86-64, x86-64-v3, haswell, "
-      "sapphirerapids, znver4, neoverse-v1, apple-m1: all are listed by `llc -march=x86-64 "
+      "sapphirerapids, znver4, neoverse-v1: all are listed by `llc -march=x86-64 "
       "-mcpu=help` and `llc -march=aarch64 -mcpu=help`",
       cpu.substr(0, 64));
 }
