@@ -19,14 +19,25 @@ struct RegisterTile {
   StartSum start;
   FinishRow finish;
 
-  /// One step of the depth for rows n[0], n[1], ...
-  SmallVector<Value> step(ArrayRef<Value> n, Value x, ValueRange sums) {
+  /// What the tile at rows n[0], n[1], ... reads of rhs, with the part of the addresses that the
+  /// depth loop does not change computed here.
+  SmallVector<Value> windowsOf(ArrayRef<Value> n) {
+    const int64_t depth = product.depth.limit;
+    return llvm::map_to_vector(n, [&](Value row) {
+      return product.rhsIsRowsByDepth ? b.window(product.rhs, row, b.index(0), 1, depth)
+                                      : b.window(product.rhs, b.index(0), row, depth, 1);
+    });
+  }
+
+  /// One step of the depth.
+  SmallVector<Value> step(int64_t rows, ArrayRef<Value> windows, Value x, ValueRange sums) {
     SmallVector<Value> result, lhs;
     for (int64_t j = 0; j < vectors; ++j)
       lhs.push_back(b.load(product.lhs, x, b.offset(lane, j * b.shape.lanes)));
-    for (auto [r, row] : llvm::enumerate(n)) {
+    for (int64_t r = 0; r < rows; ++r) {
+      const Value zero = b.index(0);
       Value scalar = memref::LoadOp::create(
-          b, product.rhs, product.rhsIsRowsByDepth ? ValueRange{row, x} : ValueRange{x, row});
+          b, windows[r], product.rhsIsRowsByDepth ? ValueRange{zero, x} : ValueRange{x, zero});
       Value factor = b.broadcast(b.widen(scalar, product.type));
       for (int64_t j = 0; j < vectors; ++j)
         result.push_back(b.multiplyAdd(factor, lhs[j], sums[r * vectors + j]));
@@ -35,21 +46,12 @@ struct RegisterTile {
   }
 
   SmallVector<Value> sumOverDepth(ArrayRef<Value> n, SmallVector<Value> sums) {
-    const auto one = [&](Value x, ValueRange carried) { return step(n, x, carried); };
-    // Two steps an iteration halve the loop's own instructions; more gain nothing.
-    const auto two = [&](Value x, ValueRange carried) {
-      SmallVector<Value> half = step(n, x, carried);
-      return step(n, b.offset(x, 1), half);
-    };
-    if (Value count = product.depth.count) {
-      Value even = arith::AndIOp::create(b, count, b.index(-2));
-      sums = b.loop(b.index(0), even, 2, sums, two);
-      return b.loop(even, count, 1, sums, one);
-    }
-    const int64_t even = product.depth.limit / 2 * 2;
-    if (even > 0)
-      sums = b.loop(b.index(0), b.index(even), 2, sums, two);
-    return even < product.depth.limit ? one(b.index(even), sums) : sums;
+    const SmallVector<Value> windows = windowsOf(n);
+    Value depth = product.depth.count ? product.depth.count : b.index(product.depth.limit);
+    // One step an iteration: unrolled, LLVM mixes two steps, which takes more registers than AVX2
+    // has.
+    return b.loop(b.index(0), depth, 1, sums,
+                  [&](Value x, ValueRange sums) { return step(n.size(), windows, x, sums); });
   }
 
   /// The tile of `rows` rows from `first` on; without products where `isEmpty`.

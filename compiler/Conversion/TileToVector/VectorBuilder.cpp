@@ -80,6 +80,20 @@ void VectorBuilder::store(Value vector, Value buffer, Value row, Value lane) {
   vector::StoreOp::create(*this, vector, buffer, ValueRange{row, lane});
 }
 
+Value VectorBuilder::window(Value tensor, Value row, Value column, int64_t rows, int64_t columns) {
+  auto parts = memref::ExtractStridedMetadataOp::create(*this, tensor);
+  Value start = arith::MulIOp::create(*this, row, parts.getStrides()[0]);
+  start = arith::AddIOp::create(*this, parts.getOffset(), start);
+  start = arith::AddIOp::create(*this, start, column);
+  const int64_t any = ShapedType::kDynamic;
+  auto type = MemRefType::get({rows, columns}, cast<MemRefType>(tensor.getType()).getElementType(),
+                              StridedLayoutAttr::get(getContext(), any, {any, 1}));
+  return memref::ReinterpretCastOp::create(
+      *this, type, parts.getBaseBuffer(), OpFoldResult(start),
+      ArrayRef<OpFoldResult>{getIndexAttr(rows), getIndexAttr(columns)},
+      ArrayRef<OpFoldResult>{parts.getStrides()[0], getIndexAttr(1)});
+}
+
 Value VectorBuilder::add(Value a, Value b) {
   return arith::AddFOp::create(*this, a, b);
 }

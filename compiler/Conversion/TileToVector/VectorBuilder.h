@@ -57,6 +57,11 @@ public:
   mlir::Value load(mlir::Value buffer, mlir::Value row, mlir::Value lane);
   void store(mlir::Value vector, mlir::Value buffer, mlir::Value row, mlir::Value lane);
 
+  /// rows x columns elements of a rank-2 tensor in memory, from [row, column] on. The address is
+  /// computed here and not, as that of a subview, wherever an element is read.
+  mlir::Value window(mlir::Value tensor, mlir::Value row, mlir::Value column, int64_t rows,
+                     int64_t columns);
+
   mlir::Value add(mlir::Value a, mlir::Value b);
   mlir::Value subtract(mlir::Value a, mlir::Value b);
   mlir::Value multiply(mlir::Value a, mlir::Value b);
