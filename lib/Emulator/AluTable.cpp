@@ -115,10 +115,18 @@ private:
 };
 
 template <typename T> std::string suffix();
-template <> std::string suffix<int32_t>() { return ".s32"; }
-template <> std::string suffix<uint32_t>() { return ".u32"; }
-template <> std::string suffix<int64_t>() { return ".s64"; }
-template <> std::string suffix<uint64_t>() { return ".u64"; }
+template <> std::string suffix<int32_t>() {
+  return ".s32";
+}
+template <> std::string suffix<uint32_t>() {
+  return ".u32";
+}
+template <> std::string suffix<int64_t>() {
+  return ".s64";
+}
+template <> std::string suffix<uint64_t>() {
+  return ".u64";
+}
 
 template <typename T> void integerRows(Table &table) {
   using Unsigned = std::make_unsigned_t<T>; // so that wrapping is defined
@@ -235,8 +243,12 @@ void wordRows(Table &table) {
   table.predicates<[](uint32_t a, uint32_t) { return ~a; }>("not.pred", 1);
 }
 
-constexpr uint32_t low16(uint32_t value) { return value & 0xffff; }
-constexpr int32_t signed16(uint32_t value) { return static_cast<int16_t>(value); }
+constexpr uint32_t low16(uint32_t value) {
+  return value & 0xffff;
+}
+constexpr int32_t signed16(uint32_t value) {
+  return static_cast<int16_t>(value);
+}
 
 void halfWordRows(Table &table) {
   for (const char *type : {".s16", ".u16"}) {
@@ -259,7 +271,9 @@ void halfWordRows(Table &table) {
   table.lanes<[](uint32_t a, uint32_t b) { return signed16(a) * signed16(b); }>("mul.wide.s16");
 }
 
-inline float keep(float value) { return value; }
+inline float keep(float value) {
+  return value;
+}
 
 /// Single precision; `flush` is the identity or, for .ftz, takes subnormals to zero.
 template <float (*flush)(float)> void floatRows(Table &table, const std::string &ftz) {
@@ -269,8 +283,8 @@ template <float (*flush)(float)> void floatRows(Table &table, const std::string 
   table.lanes<[](float a, float b) { return f(f(a) - f(b)); }>("sub" + type);
   table.lanes<[](float a, float b) { return f(f(a) * f(b)); }>("mul" + type);
   table.lanes<[](float a, float b) { return f(f(a) / f(b)); }>("div" + type);
-  table.lanes<[](float a, float b, float c) { return f(__builtin_fmaf(f(a), f(b), f(c))); }>(
-      "fma" + type);
+  table.lanes<[](float a, float b, float c) { return f(__builtin_fmaf(f(a), f(b), f(c))); }>("fma" +
+                                                                                             type);
   table.lanes<[](float a, float b) { return minNumber(f(a), f(b)); }>("min" + type);
   table.lanes<[](float a, float b) { return maxNumber(f(a), f(b)); }>("max" + type);
   table.lanes<[](float a, float b) {
@@ -303,8 +317,12 @@ void doubleRows(Table &table) {
   table.lanes<[](double a) { return std::sqrt(a); }>("sqrt.f64");
 }
 
-uint32_t narrowBF16(double value) { return value != value ? 0x7fff : doubleToBF16(value); }
-uint32_t narrowF16(double value) { return value != value ? 0x7fff : doubleToF16(value); }
+uint32_t narrowBF16(double value) {
+  return value != value ? 0x7fff : doubleToBF16(value);
+}
+uint32_t narrowF16(double value) {
+  return value != value ? 0x7fff : doubleToF16(value);
+}
 
 using Arithmetic = double (*)(double, double, double);
 
@@ -325,10 +343,18 @@ uint32_t packed(uint32_t a, uint32_t b) {
   return packed<widen, narrow, function>(a, b, 0);
 }
 
-double fusedSum(double a, double b, double c) { return a * b + c; }
-double sum(double a, double b, double) { return a + b; }
-double difference(double a, double b, double) { return a - b; }
-double product(double a, double b, double) { return a * b; }
+double fusedSum(double a, double b, double c) {
+  return a * b + c;
+}
+double sum(double a, double b, double) {
+  return a + b;
+}
+double difference(double a, double b, double) {
+  return a - b;
+}
+double product(double a, double b, double) {
+  return a * b;
+}
 double smaller(double a, double b, double) {
   return minNumber(static_cast<float>(a), static_cast<float>(b));
 }
@@ -405,8 +431,8 @@ void comparisonRows(Table &table) {
   halfWordComparisons<int32_t, signed16>(table, ".s16");
   floatComparisons<float>(table, ".f32");
   floatComparisons<double>(table, ".f64");
-  for (const char *order : {"eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu",
-                            "geu", "nan", "num"})
+  for (const char *order :
+       {"eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "nan", "num"})
     table.alias(fmt::format("setp.{}.ftz.f32", order), fmt::format("setp.{}.f32", order));
 }
 
@@ -421,8 +447,8 @@ void conversionRows(Table &table) {
   table.lanes<[](uint64_t a) { return static_cast<uint32_t>(a & 0xffff); }>("cvt.u16.u64");
   table.lanes<[](uint32_t a) { return uint64_t(low16(a)); }>("cvt.u64.u16");
   table.lanes<[](uint32_t a) { return low16(a); }>("cvt.u16.u32");
-  for (const char *name : {"cvt.u16.s32", "cvt.s16.s32", "cvt.s16.u32", "cvt.u32.u16",
-                           "cvt.s32.u16"})
+  for (const char *name :
+       {"cvt.u16.s32", "cvt.s16.s32", "cvt.s16.u32", "cvt.u32.u16", "cvt.s32.u16"})
     table.alias(name, "cvt.u16.u32");
   table.lanes<[](uint32_t a) { return signed16(a); }>("cvt.s32.s16");
   table.lanes<[](uint32_t a) { return a & 255; }>("cvt.u32.u8");
@@ -448,7 +474,10 @@ void conversionRows(Table &table) {
   table.lanes<[](float a) { return std::ceil(a); }>("cvt.rpi.f32.f32");
   table.lanes<[](float a) { return std::nearbyint(a); }>("cvt.rni.f32.f32");
   table.lanes<[](float a) { return std::trunc(a); }>("cvt.rzi.f32.f32");
-  table.lanes<[](float a) { return isNaN(a) ? 0.f : a < 0.f ? 0.f : a > 1.f ? 1.f : a; }>(
+  table.lanes<[](float a) { return isNaN(a)  ? 0.f
+                                   : a < 0.f ? 0.f
+                                   : a > 1.f ? 1.f
+                                             : a; }>(
       "cvt.sat.f32.f32");
   table.lanes<[](float a) { return double(a); }>("cvt.f64.f32");
   table.lanes<[](double a) { return static_cast<float>(a); }>("cvt.rn.f32.f64");

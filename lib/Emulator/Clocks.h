@@ -30,7 +30,9 @@ constexpr uint32_t maxMbarriers = 128;
 
 using Component = uint16_t;
 
-constexpr Component warpComponent(uint32_t warp) { return static_cast<Component>(warp); }
+constexpr Component warpComponent(uint32_t warp) {
+  return static_cast<Component>(warp);
+}
 constexpr Component matrixComponent(uint32_t warp) {
   return static_cast<Component>(maxWarps + warp);
 }

@@ -27,7 +27,9 @@ constexpr uint32_t spanOf(Swizzle swizzle) {
   return spans[static_cast<size_t>(swizzle)];
 }
 
-uint32_t elementBytes(const TensorMap &map) { return static_cast<uint32_t>(sizeOf(map.dtype)); }
+uint32_t elementBytes(const TensorMap &map) {
+  return static_cast<uint32_t>(sizeOf(map.dtype));
+}
 
 } // namespace
 
@@ -36,6 +38,18 @@ uint64_t emulator::boxBytes(const TensorMap &map) {
   for (uint32_t i = 0; i < map.rank; ++i)
     bytes *= map.box[i];
   return bytes;
+}
+
+namespace {
+/// Distance of rows in shared memory. Measured on an H200: the swizzle's span.
+uint32_t rowPitch(const TensorMap &map) {
+  return std::max(map.box[0] * elementBytes(map), spanOf(map.swizzle));
+}
+} // namespace
+
+uint64_t emulator::boxFootprint(const TensorMap &map) {
+  // The XOR may move the last row's chunks anywhere inside its pitch.
+  return boxBytes(map) / (map.box[0] * elementBytes(map)) * rowPitch(map);
 }
 
 std::vector<Piece> emulator::piecesOf(const TensorMap &map, uint8_t *base, const Box &box) {
@@ -55,7 +69,7 @@ std::vector<Piece> emulator::piecesOf(const TensorMap &map, uint8_t *base, const
         source += static_cast<uint64_t>(at) * map.strides[i];
     }
     for (uint32_t chunk = 0; chunk < inner; chunk += Shadow::granuleBytes) {
-      const uint32_t shared = swizzled(box.shared + row * inner + chunk, mask);
+      const uint32_t shared = swizzled(box.shared + row * rowPitch(map) + chunk, mask);
       const uint32_t count = Shadow::granuleBytes / element;
       const int64_t first = box.start[0] + chunk / element;
       // A granule that crosses an edge of the tensor is cut; its elements outside are zeros.
@@ -143,8 +157,18 @@ bool checkInnerStart(Warp &warp, const Op &op, const TensorMap &map, const Box &
   return true;
 }
 
+std::vector<uint32_t> granulesOf(const std::vector<Piece> &pieces) {
+  std::vector<uint32_t> granules;
+  granules.reserve(pieces.size());
+  for (const Piece &piece : pieces)
+    if (const uint32_t granule = piece.shared / Shadow::granuleBytes;
+        granules.empty() || granules.back() != granule)
+      granules.push_back(granule);
+  return granules;
+}
+
 /// The common end of loads: the barrier, the race rules, the poison.
-Flow issueLoad(Warp &warp, const Op &op, uint32_t lane, uint32_t destination, Transfer transfer) {
+Flow issueLoad(Warp &warp, const Op &op, uint32_t lane, Transfer transfer) {
   Block &block = *warp.block;
   const uint32_t barrierAddress = warp.sharedAddress(op.slots[3], op.discard, lane);
   Mbarrier *barrier = block.mbarrier(warp, op, barrierAddress, "bulk copy");
@@ -157,11 +181,14 @@ Flow issueLoad(Warp &warp, const Op &op, uint32_t lane, uint32_t destination, Tr
                       "the mbarrier was initialised without fence.mbarrier_init or "
                       "fence.proxy.async");
   transfer.mbarrier = static_cast<uint32_t>(barrier - block.mbarriers.data());
-  if (!block.shadow.bulkWrite(warp, op, destination, transfer.bytes,
+  if (!block.shadow.bulkWrite(warp, op, granulesOf(transfer.pieces),
                               mbarrierComponent(transfer.mbarrier), barrier->phase + 1))
     return Flow::Fault;
-  std::memset(&block.shared[destination], poison, transfer.bytes);
-  block.sharedWritten(destination, transfer.bytes);
+  for (const Piece &piece : transfer.pieces) {
+    const uint32_t bytes = piece.bytes + piece.zeroBytes;
+    std::memset(&block.shared[piece.shared], poison, bytes);
+    block.sharedWritten(piece.shared, bytes);
+  }
   ++barrier->copiesInFlight;
   ++block.statistics.copies;
   block.transfers.push_back(std::move(transfer));
@@ -211,15 +238,15 @@ Flow emulator::executeTensorLoad(Warp &warp, const Op &op, uint32_t mask) {
       return Flow::Fault;
     const Box box = boxAt(warp, op, lane, warp.sharedAddress(op.slots[0], op.wideAddress, lane));
     const uint64_t bytes = boxBytes(*map);
-    if (!checkShared(warp, op, box.shared, bytes, 128) || !checkInnerStart(warp, op, *map, box))
+    if (!checkShared(warp, op, box.shared, boxFootprint(*map), 128) ||
+        !checkInnerStart(warp, op, *map, box))
       return Flow::Fault;
     Transfer transfer;
     transfer.op = &op;
     transfer.warp = warp.id;
     transfer.bytes = static_cast<uint32_t>(bytes);
-    transfer.pieces =
-        piecesOf(*map, block.machine.memory.hostOf(map->buffer) + map->offset, box);
-    if (issueLoad(warp, op, lane, box.shared, std::move(transfer)) == Flow::Fault)
+    transfer.pieces = piecesOf(*map, block.machine.memory.hostOf(map->buffer) + map->offset, box);
+    if (issueLoad(warp, op, lane, std::move(transfer)) == Flow::Fault)
       return Flow::Fault;
   }
   return Flow::Next;
@@ -253,7 +280,7 @@ Flow emulator::executeBulkLoad(Warp &warp, const Op &op, uint32_t mask) {
         return Flow::Fault;
       transfer.pieces.push_back({host, destination + at, 16, 0});
     }
-    if (issueLoad(warp, op, lane, destination, std::move(transfer)) == Flow::Fault)
+    if (issueLoad(warp, op, lane, std::move(transfer)) == Flow::Fault)
       return Flow::Fault;
   }
   return Flow::Next;
@@ -269,25 +296,23 @@ Flow emulator::executeTensorStore(Warp &warp, const Op &op, uint32_t mask) {
     if (!map)
       return Flow::Fault;
     const Box box = boxAt(warp, op, lane, warp.sharedAddress(op.slots[0], op.wideAddress, lane));
-    const uint64_t bytes = boxBytes(*map);
     if (!block.machine.launch.buffers[map->buffer].writable)
       return warp.fault(op, FindingKind::ReadOnly, {}, "bulk store to '{}', which is an input",
                         block.machine.launch.buffers[map->buffer].name);
     if (op.variant && map->dtype != DType::F32)
       return warp.fault(op, FindingKind::Unsupported, {}, "a bulk reduction of {}",
                         nameOf(map->dtype));
-    if (!checkShared(warp, op, box.shared, bytes, 128) ||
-        !checkInnerStart(warp, op, *map, box) ||
-        !block.shadow.bulkRead(warp, op, box.shared, static_cast<uint32_t>(bytes),
-                               warp.stores.open))
+    if (!checkShared(warp, op, box.shared, boxFootprint(*map), 128) ||
+        !checkInnerStart(warp, op, *map, box))
       return Flow::Fault;
     Transfer transfer;
     transfer.kind = Transfer::Kind::BulkStore;
     transfer.op = &op;
     transfer.warp = warp.id;
     transfer.add = op.variant;
-    transfer.pieces =
-        piecesOf(*map, block.machine.memory.hostOf(map->buffer) + map->offset, box);
+    transfer.pieces = piecesOf(*map, block.machine.memory.hostOf(map->buffer) + map->offset, box);
+    if (!block.shadow.bulkRead(warp, op, granulesOf(transfer.pieces), warp.stores.open))
+      return Flow::Fault;
     issueStore(warp, lane, std::move(transfer));
   }
   return Flow::Next;
@@ -309,8 +334,7 @@ Flow emulator::executeBulkStore(Warp &warp, const Op &op, uint32_t mask) {
                         destination);
     if (!bytes)
       continue;
-    if (!checkShared(warp, op, source, bytes, 16) ||
-        !block.shadow.bulkRead(warp, op, source, bytes, warp.stores.open))
+    if (!checkShared(warp, op, source, bytes, 16))
       return Flow::Fault;
     Transfer transfer;
     transfer.kind = Transfer::Kind::BulkStore;
@@ -323,6 +347,8 @@ Flow emulator::executeBulkStore(Warp &warp, const Op &op, uint32_t mask) {
         return Flow::Fault;
       transfer.pieces.push_back({host, source + at, 16, 0});
     }
+    if (!block.shadow.bulkRead(warp, op, granulesOf(transfer.pieces), warp.stores.open))
+      return Flow::Fault;
     issueStore(warp, lane, std::move(transfer));
   }
   return Flow::Next;

@@ -43,7 +43,7 @@ struct Transfer {
   uint32_t bytes = 0;    ///< What it takes off the mbarrier's transaction count.
   uint32_t mbarrier = 0; ///< Of a load: index in the block.
   uint32_t warp = 0, group = 0, lanes = 0;
-  bool add = false; ///< A reduction: f32 addition to global memory.
+  bool add = false;          ///< A reduction: f32 addition to global memory.
   bool read = false;         ///< Of a store: shared memory was read into `data`.
   std::vector<uint8_t> data; ///< Of a store.
 };
@@ -56,6 +56,10 @@ struct Box {
 
 /// Bytes of the whole box, parts outside of the tensor included.
 uint64_t boxBytes(const TensorMap &map);
+
+/// Bytes of shared memory that a box spans: where the inner box is narrower than
+/// the span of its swizzle, rows still lie a span apart.
+uint64_t boxFootprint(const TensorMap &map);
 
 /// The pieces of a box whose first element goes to shared address `box.shared`. `base` is the
 /// host address of the tensor's first element.

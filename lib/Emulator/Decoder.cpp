@@ -91,7 +91,9 @@ void Decoder::failWith(const std::string &message) {
     failures.push_back(fmt::format("PTX line {}: {}: {}", line, message, module.lineText(line)));
 }
 
-void Decoder::unsupported() { fail("unsupported instruction '{}'", current->name); }
+void Decoder::unsupported() {
+  fail("unsupported instruction '{}'", current->name);
+}
 
 std::string_view Decoder::part(size_t index) const {
   return index < current->parts.size() ? current->parts[index] : std::string_view();
@@ -139,8 +141,8 @@ std::optional<std::pair<RegisterClass, uint32_t>> Decoder::findRegister(std::str
         continue;
     }
     const RegisterClass registerClass = declaration->second.registerClass;
-    const uint32_t slot = registerClass == RegisterClass::Predicate ? newPredicate()
-                                                                    : newSlot(registerClass);
+    const uint32_t slot =
+        registerClass == RegisterClass::Predicate ? newPredicate() : newSlot(registerClass);
     scope.registers[name] = {registerClass, slot};
     return std::pair(registerClass, slot);
   }
@@ -257,8 +259,7 @@ void Decoder::address(Op &op, const Operand &operand, size_t which) {
   }
   op.immediate += base.offset;
   op.wideAddress = classOf(base) == RegisterClass::Wide;
-  op.slots[which] =
-      slot(base, op.wideAddress ? RegisterClass::Wide : RegisterClass::Narrow);
+  op.slots[which] = slot(base, op.wideAddress ? RegisterClass::Wide : RegisterClass::Narrow);
 }
 
 uint32_t Decoder::plainAddress(const Operand &operand, RegisterClass registerClass) {
@@ -324,7 +325,8 @@ void Decoder::closeScope() {
       scopes[scopes.size() - 2].branches.push_back({op, label});
     else {
       ++failureCount;
-      failures.push_back(fmt::format("PTX line {}: unknown label '{}'", module.ops[op].line, label));
+      failures.push_back(
+          fmt::format("PTX line {}: unknown label '{}'", module.ops[op].line, label));
     }
   }
   for (const auto &[name, place] : scope.registers)

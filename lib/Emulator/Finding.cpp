@@ -90,9 +90,9 @@ std::string emulator::toText(const Finding &finding) {
   if (finding.other)
     result += "\n  and " + textOf(*finding.other);
   if (finding.warp)
-    result += fmt::format("\n  in block ({}), warp {} (threads {} to {})",
-                          fmt::join(finding.block, ", "), *finding.warp, *finding.warp * 32,
-                          *finding.warp * 32 + 31);
+    result +=
+        fmt::format("\n  in block ({}), warp {} (threads {} to {})", fmt::join(finding.block, ", "),
+                    *finding.warp, *finding.warp * 32, *finding.warp * 32 + 31);
   if (!finding.space.empty())
     result += fmt::format("\n  {} address {}", finding.space, finding.address);
   for (const WaitingWarp &warp : finding.waiting)
@@ -108,8 +108,8 @@ std::string emulator::toJson(const Finding &finding) {
       finding.other ? jsonOf(*finding.other) : "null", fmt::join(finding.block, ", "),
       finding.warp ? std::to_string(*finding.warp) : "null", finding.seed);
   if (!finding.space.empty())
-    result += fmt::format(R"(, "space": {}, "address": {})", jsonString(finding.space),
-                          finding.address);
+    result +=
+        fmt::format(R"(, "space": {}, "address": {})", jsonString(finding.space), finding.address);
   if (!finding.waiting.empty()) {
     std::vector<std::string> warps;
     for (const WaitingWarp &warp : finding.waiting)

@@ -17,25 +17,25 @@
 namespace tilewright::emulator {
 
 enum class FindingKind : uint8_t {
-  Race,               ///< Two accesses, or an arrival and a phase, that nothing orders.
-  MissingProxyFence,  ///< Ordered, but without the fence between ordinary and async accesses.
-  InFlightRegister,   ///< A register of a wgmma that was not waited for.
-  MissingWgmmaFence,  ///< A register touched after the last wgmma.fence enters a wgmma.
-  Unwritten,          ///< A byte is read that nobody wrote.
-  OutOfBounds,        ///< An address outside of every tensor, or of the block's memory.
-  ReadOnly,           ///< A write to a tensor that the launch declares as an input.
+  Race,              ///< Two accesses, or an arrival and a phase, that nothing orders.
+  MissingProxyFence, ///< Ordered, but without the fence between ordinary and async accesses.
+  InFlightRegister,  ///< A register of a wgmma that was not waited for.
+  MissingWgmmaFence, ///< A register touched after the last wgmma.fence enters a wgmma.
+  Unwritten,         ///< A byte is read that nobody wrote.
+  OutOfBounds,       ///< An address outside of every tensor, or of the block's memory.
+  ReadOnly,          ///< A write to a tensor that the launch declares as an input.
   Misaligned,
-  Mbarrier,           ///< Misuse of an mbarrier: counts, phases, lifetime.
-  NamedBarrier,       ///< Misuse of a named barrier.
-  NonUniform,         ///< Lanes or warps that must agree do not.
-  Descriptor,         ///< A matrix descriptor that the hardware would misread.
-  TensorMap,          ///< A tensor map or coordinate that the hardware refuses.
-  Registers,          ///< Misuse of setmaxnreg.
-  Deadlock,           ///< No warp can go on.
-  Unfinished,         ///< A block ends while its asynchronous work is in flight.
-  Trap,               ///< trap was executed.
-  Budget,             ///< The instruction budget is used up.
-  Unsupported,        ///< Legal, but not modelled.
+  Mbarrier,     ///< Misuse of an mbarrier: counts, phases, lifetime.
+  NamedBarrier, ///< Misuse of a named barrier.
+  NonUniform,   ///< Lanes or warps that must agree do not.
+  Descriptor,   ///< A matrix descriptor that the hardware would misread.
+  TensorMap,    ///< A tensor map or coordinate that the hardware refuses.
+  Registers,    ///< Misuse of setmaxnreg.
+  Deadlock,     ///< No warp can go on.
+  Unfinished,   ///< A block ends while its asynchronous work is in flight.
+  Trap,         ///< trap was executed.
+  Budget,       ///< The instruction budget is used up.
+  Unsupported,  ///< Legal, but not modelled.
 };
 
 std::string_view nameOf(FindingKind kind);

@@ -36,9 +36,9 @@ constexpr uint32_t swizzled(uint32_t address, uint32_t mask) {
 
 /// A matrix descriptor of wgmma.
 struct MatrixDescriptor {
-  uint32_t start = 0;   ///< Bytes.
-  uint32_t leading = 0; ///< LBO in bytes.
-  uint32_t stride = 0;  ///< SBO in bytes.
+  uint32_t start = 0;     ///< Bytes.
+  uint32_t leading = 0;   ///< LBO in bytes.
+  uint32_t stride = 0;    ///< SBO in bytes.
   uint32_t rowBytes = 16; ///< W: 16 without a swizzle.
   uint32_t baseOffset = 0;
   uint64_t reservedBits = 0;

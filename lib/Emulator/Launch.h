@@ -34,10 +34,10 @@ enum class Swizzle : uint8_t { None, Bytes32, Bytes64, Bytes128 };
 
 /// What cuTensorMapEncodeTiled takes. Dimension 0 is the innermost.
 struct TensorMap {
-  DType dtype = DType::BF16; ///< Its size counts; a copy moves bits.
-  uint32_t rank = 0;         ///< 1 to 5.
-  size_t buffer = 0;         ///< Index into Launch::buffers.
-  uint64_t offset = 0;       ///< Of the element with all indices zero, in bytes.
+  DType dtype = DType::BF16;         ///< Its size counts; a copy moves bits.
+  uint32_t rank = 0;                 ///< 1 to 5.
+  size_t buffer = 0;                 ///< Index into Launch::buffers.
+  uint64_t offset = 0;               ///< Of the element with all indices zero, in bytes.
   std::array<uint64_t, 5> dims{};    ///< Elements.
   std::array<uint64_t, 5> strides{}; ///< Bytes; strides[0] is the element size.
   std::array<uint32_t, 5> box{};     ///< Elements.

@@ -125,8 +125,7 @@ Flow emulator::executeLoad(Warp &warp, const Op &op, uint32_t mask) {
   for (uint32_t lane = 0; lane < warpSize; ++lane) {
     if (!(mask >> lane & 1))
       continue;
-    const uint8_t *source =
-        resolve(warp, op, lane, addressOf(warp, op, lane), bytes, Access::Read);
+    const uint8_t *source = resolve(warp, op, lane, addressOf(warp, op, lane), bytes, Access::Read);
     if (!source)
       return Flow::Fault;
     for (uint32_t i = 0; i < op.operands.count; ++i, source += op.elementBytes) {
@@ -156,8 +155,8 @@ Flow emulator::executeStore(Warp &warp, const Op &op, uint32_t mask) {
     if (!target)
       return Flow::Fault;
     for (uint32_t i = 0; i < op.operands.count; ++i, target += op.elementBytes) {
-      const uint64_t value = wide ? warp.lanes<uint64_t>(slots[i])[lane]
-                                  : warp.lanes<uint32_t>(slots[i])[lane];
+      const uint64_t value =
+          wide ? warp.lanes<uint64_t>(slots[i])[lane] : warp.lanes<uint32_t>(slots[i])[lane];
       std::memcpy(target, &value, op.elementBytes);
     }
   }
@@ -169,9 +168,8 @@ namespace {
 template <typename Unsigned>
 Unsigned atomicResult(uint32_t variant, Unsigned old, Unsigned value, Unsigned swap) {
   using Signed = std::make_signed_t<Unsigned>;
-  const bool less = variant & AtomicSigned
-                        ? static_cast<Signed>(value) < static_cast<Signed>(old)
-                        : value < old;
+  const bool less =
+      variant & AtomicSigned ? static_cast<Signed>(value) < static_cast<Signed>(old) : value < old;
   switch (variant & AtomicOperationMask) {
   case AtomicAdd:
     return old + value;

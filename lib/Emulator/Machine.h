@@ -89,16 +89,16 @@ struct Warp {
   uint32_t waitsFor = 0, waitParity = 0;
 
   Clocks clocks;
-  uint32_t syncEpoch = 0;     ///< Accesses of all lanes up to here are ordered within the warp.
-  uint32_t unsyncedLanes = 0; ///< Lanes with shared accesses since then.
+  uint32_t syncEpoch = 0;      ///< Accesses of all lanes up to here are ordered within the warp.
+  uint32_t unsyncedLanes = 0;  ///< Lanes with shared accesses since then.
   uint32_t initFenceEpoch = 0; ///< Of the last fence.mbarrier_init.
 
   std::deque<PendingMatrix> matrixQueue;
-  uint32_t matrixGroup = 1;      ///< The open group.
-  uint32_t matrixDone = 0;       ///< All groups up to this one were waited for.
-  uint32_t lastMatrixGroup = 0;  ///< Of the latest wgmma.
+  uint32_t matrixGroup = 1;     ///< The open group.
+  uint32_t matrixDone = 0;      ///< All groups up to this one were waited for.
+  uint32_t lastMatrixGroup = 0; ///< Of the latest wgmma.
   uint32_t matrixIssued = 0;
-  uint32_t matrixFence = 1;      ///< Counts wgmma.fence.
+  uint32_t matrixFence = 1; ///< Counts wgmma.fence.
   struct TrackedRegister {
     uint32_t group = 0;      ///< In flight until this group was waited for.
     uint32_t role = 0;       ///< Place and shape as an accumulator; 0: an A register.
@@ -222,8 +222,7 @@ struct Block {
   }
   /// Whether [address, address + bytes) belongs to the block.
   bool ownsShared(uint64_t address, uint64_t bytes) const {
-    return address >= firstShared() && address <= shared.size() &&
-           bytes <= shared.size() - address;
+    return address >= firstShared() && address <= shared.size() && bytes <= shared.size() - address;
   }
   /// Ends the phase if it is complete. False: a finding.
   bool completePhase(Mbarrier &barrier, Warp &warp, const Op &op);

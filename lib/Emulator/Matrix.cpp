@@ -25,11 +25,21 @@ namespace {
 
 constexpr uint32_t rowsOfWarp = 16, stepBytes = 32;
 
-uint32_t aType(const Op &op) { return op.variant & 3; }
-uint32_t bType(const Op &op) { return op.variant >> 2 & 3; }
-uint32_t columnsOf(const Op &op) { return static_cast<uint32_t>(op.immediate); }
-bool isHalf(uint32_t type) { return type == MatrixBF16 || type == MatrixF16; }
-uint32_t depthOf(uint32_t type) { return isHalf(type) ? 16 : 32; }
+uint32_t aType(const Op &op) {
+  return op.variant & 3;
+}
+uint32_t bType(const Op &op) {
+  return op.variant >> 2 & 3;
+}
+uint32_t columnsOf(const Op &op) {
+  return static_cast<uint32_t>(op.immediate);
+}
+bool isHalf(uint32_t type) {
+  return type == MatrixBF16 || type == MatrixF16;
+}
+uint32_t depthOf(uint32_t type) {
+  return isHalf(type) ? 16 : 32;
+}
 
 const std::array<float, 256> &table8(uint32_t type) {
   static const auto tables = [] {
@@ -61,8 +71,7 @@ bool checkDescriptor(Warp &warp, const Op &op, const MatrixDescriptor &descripto
   if (descriptor.baseOffset)
     return warp.reject(op, FindingKind::Unsupported, {},
                        "the matrix descriptor 0x{:016x} has a base offset", bits);
-  if (!descriptor.startsOnRowZero() &&
-      !warp.block->machine.options.allowUnalignedDescriptors)
+  if (!descriptor.startsOnRowZero() && !warp.block->machine.options.allowUnalignedDescriptors)
     return warp.reject(op, FindingKind::Descriptor, {0, "shared", descriptor.start},
                        "start address {} is not on row 0 of its swizzle pattern of {}-byte rows "
                        "and the base offset is 0",
@@ -114,9 +123,8 @@ std::array<uint32_t, 32> aAddresses(const Warp &warp, const Op &op, uint64_t bit
   const uint32_t firstRow = warp.id % 4 * rowsOfWarp;
   std::array<uint32_t, 32> result;
   for (uint32_t i = 0; i < 32; ++i)
-    result[i] = op.variant & WgmmaTransposeA
-                    ? descriptor.mnMajor(firstRow + 8 * (i & 1), i / 2)
-                    : descriptor.kMajor(firstRow + i / 2, 16 * (i & 1));
+    result[i] = op.variant & WgmmaTransposeA ? descriptor.mnMajor(firstRow + 8 * (i & 1), i / 2)
+                                             : descriptor.kMajor(firstRow + i / 2, 16 * (i & 1));
   return result;
 }
 
@@ -267,8 +275,7 @@ void Block::executeMatrix(Warp &warp) {
   const uint32_t depth = depthOf(aType(op));
   uint8_t rows[rowsOfWarp][stepBytes];
   gatherRows(warp, op, pending.a, rows);
-  const bool negate =
-      ((op.variant & WgmmaNegateA) != 0) != ((op.variant & WgmmaNegateB) != 0);
+  const bool negate = ((op.variant & WgmmaNegateA) != 0) != ((op.variant & WgmmaNegateB) != 0);
   MatrixRows spread;
   for (uint32_t row = 0; row < rowsOfWarp; ++row) {
     float values[maxMatrixDepth];
@@ -279,8 +286,8 @@ void Block::executeMatrix(Warp &warp) {
         spread.values[row / 8][k][4 * (row % 8) + t] = value;
     }
   }
-  multiplyTile(spread, tile.values.data(), depth, columnsOf(op), pending.accumulate,
-               warp.registers, warp.list(op.operands));
+  multiplyTile(spread, tile.values.data(), depth, columnsOf(op), pending.accumulate, warp.registers,
+               warp.list(op.operands));
 }
 
 Flow emulator::executeWgmmaFence(Warp &warp, const Op &, uint32_t) {

@@ -90,7 +90,8 @@ Flow emulator::executeMbarrierInit(Warp &warp, const Op &op, uint32_t mask) {
   if (!checkAddress(warp, op, address))
     return Flow::Fault;
   if (!std::has_single_bit(mask))
-    return warp.fault(op, FindingKind::Mbarrier, evidence, "several threads initialise one mbarrier");
+    return warp.fault(op, FindingKind::Mbarrier, evidence,
+                      "several threads initialise one mbarrier");
   if (!count || count >= countLimit)
     return warp.fault(op, FindingKind::Mbarrier, evidence, "count {}; it is from 1 to {}", count,
                       countLimit - 1);

@@ -20,8 +20,12 @@ constexpr uint64_t firstAddress = 0x10'0000'0000;
 constexpr uint64_t spacing = 1 << 20;
 
 // Blocks may run on several threads; they write the marks of different bytes, or the same mark.
-void mark(uint8_t &byte) { std::atomic_ref(byte).store(1, std::memory_order_relaxed); }
-bool isMarked(uint8_t &byte) { return std::atomic_ref(byte).load(std::memory_order_relaxed); }
+void mark(uint8_t &byte) {
+  std::atomic_ref(byte).store(1, std::memory_order_relaxed);
+}
+bool isMarked(uint8_t &byte) {
+  return std::atomic_ref(byte).load(std::memory_order_relaxed);
+}
 } // namespace
 
 GlobalMemory::GlobalMemory(std::span<const Buffer> buffers) {

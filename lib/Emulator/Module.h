@@ -67,27 +67,47 @@ struct Op {
   uint32_t location = 0; ///< Index into Module::locations; 0: none.
   int32_t guard = -1;    ///< Predicate, or -1.
   bool guardNegated = false;
-  bool aligned = false;      ///< All 32 lanes must take part.
-  bool wideAddress = false;  ///< The address slot holds 64 bits.
-  bool discard = false;      ///< The first destination is a sink.
-  bool matrix = false;       ///< wgmma: it has rules of its own for the registers it names.
+  bool aligned = false;     ///< All 32 lanes must take part.
+  bool wideAddress = false; ///< The address slot holds 64 bits.
+  bool discard = false;     ///< The first destination is a sink.
+  bool matrix = false;      ///< wgmma: it has rules of its own for the registers it names.
   OpKind kind = OpKind::Plain;
   MemorySpace space = MemorySpace::Generic;
   uint8_t elementBytes = 4;
-  uint8_t count = 0;         ///< Elements of a vector, coordinates, optional operands present.
-  uint32_t variant = 0;      ///< Meaning by executor.
+  uint8_t count = 0;    ///< Elements of a vector, coordinates, optional operands present.
+  uint32_t variant = 0; ///< Meaning by executor.
   uint32_t slots[6] = {};
   int64_t immediate = 0;
   uint32_t target = 0, reconvergence = noOp; ///< Of branches.
-  Range operands;   ///< Vector elements, accumulators, coordinates.
-  Range aRegisters; ///< wgmma with A in registers.
-  Range tracked;    ///< Registers of some wgmma that this instruction touches.
+  Range operands;                            ///< Vector elements, accumulators, coordinates.
+  Range aRegisters;                          ///< wgmma with A in registers.
+  Range tracked; ///< Registers of some wgmma that this instruction touches.
 };
 
 enum class SpecialRegister : uint8_t {
-  TidX, TidY, TidZ, NtidX, NtidY, NtidZ, CtaidX, CtaidY, CtaidZ, NctaidX, NctaidY, NctaidZ,
-  LaneId, WarpId, SmId, DynamicSharedBytes, ClusterRank, ClusterSize,
-  LaneMaskEq, LaneMaskLt, LaneMaskLe, LaneMaskGt, LaneMaskGe,
+  TidX,
+  TidY,
+  TidZ,
+  NtidX,
+  NtidY,
+  NtidZ,
+  CtaidX,
+  CtaidY,
+  CtaidZ,
+  NctaidX,
+  NctaidY,
+  NctaidZ,
+  LaneId,
+  WarpId,
+  SmId,
+  DynamicSharedBytes,
+  ClusterRank,
+  ClusterSize,
+  LaneMaskEq,
+  LaneMaskLt,
+  LaneMaskLe,
+  LaneMaskGt,
+  LaneMaskGe,
 };
 
 struct SpecialSlot {

@@ -17,10 +17,16 @@
 
 namespace tilewright::emulator {
 
-inline float floatOf(uint32_t bits) { return std::bit_cast<float>(bits); }
-inline uint32_t bitsOf(float value) { return std::bit_cast<uint32_t>(value); }
+inline float floatOf(uint32_t bits) {
+  return std::bit_cast<float>(bits);
+}
+inline uint32_t bitsOf(float value) {
+  return std::bit_cast<uint32_t>(value);
+}
 
-inline bool isNaN(float value) { return value != value; }
+inline bool isNaN(float value) {
+  return value != value;
+}
 
 /// Subnormals become zeros of the same sign.
 inline float flushed(float value) {
@@ -28,7 +34,9 @@ inline float flushed(float value) {
   return bits & 0x7f800000 ? value : floatOf(bits & 0x80000000);
 }
 
-inline float fromBF16(uint32_t bits) { return floatOf(bits << 16); }
+inline float fromBF16(uint32_t bits) {
+  return floatOf(bits << 16);
+}
 
 /// Rounds to nearest even.
 inline uint32_t toBF16(float value) {
@@ -78,8 +86,12 @@ inline float from8(uint32_t bits, uint32_t mantissaBits) {
                   : sign * std::ldexp(static_cast<float>(mantissa), 1 + shift);
 }
 
-inline float fromE4M3(uint32_t bits) { return from8(bits & 255, 3); }
-inline float fromE5M2(uint32_t bits) { return from8(bits & 255, 2); }
+inline float fromE4M3(uint32_t bits) {
+  return from8(bits & 255, 3);
+}
+inline float fromE5M2(uint32_t bits) {
+  return from8(bits & 255, 2);
+}
 
 /// Rounds to nearest even; values beyond the largest finite one become it (satfinite).
 inline uint32_t to8(float value, uint32_t mantissaBits) {

@@ -488,8 +488,7 @@ uint32_t sharedOperand(Decoder &decoder, const Operand &operand, bool &isWide) {
 
 /// `[map, {coordinates}]` into slot 1, immediate, count and operands.
 void decodeMapOperand(Decoder &decoder, Op &op, const Operand &operand) {
-  const std::string_view rank = decoder.part(4).ends_with("d") ? decoder.part(4)
-                                                               : decoder.part(5);
+  const std::string_view rank = decoder.part(4).ends_with("d") ? decoder.part(4) : decoder.part(5);
   if (!operand.is(Operand::Kind::Address) || operand.parts.size() != 2 || rank.size() != 2 ||
       rank[0] < '1' || rank[0] > '5')
     return decoder.unsupported();
@@ -661,14 +660,14 @@ uint32_t wgmmaColumns(std::string_view shape, uint32_t depth) {
     return 0;
   const std::string_view digits = shape.substr(4, shape.size() - 4 - tail.size());
   uint32_t columns = 0;
-  const auto [end, code] =
-      std::from_chars(digits.data(), digits.data() + digits.size(), columns);
+  const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), columns);
   if (code != std::errc() || end != digits.data() + digits.size() || columns % 8 || columns > 256)
     return 0;
   return columns;
 }
 
-/// wgmma.mma_async.sync.aligned.m64nNkK.f32.A.B D, a, b, scale-d, imm-a, imm-b {, tnsp-a} {, tnsp-b}
+/// wgmma.mma_async.sync.aligned.m64nNkK.f32.A.B D, a, b, scale-d, imm-a, imm-b {, tnsp-a} {,
+/// tnsp-b}
 void decodeWgmma(Decoder &decoder, Op &op) {
   const uint32_t a = matrixType(decoder.part(6)), b = matrixType(decoder.part(7));
   if (decoder.statement().parts.size() != 8 || decoder.part(5) != "f32" ||

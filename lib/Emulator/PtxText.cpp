@@ -101,8 +101,8 @@ private:
           position = text.size();
           return;
         }
-        line += static_cast<uint32_t>(
-            std::count(text.begin() + position, text.begin() + end, '\n'));
+        line +=
+            static_cast<uint32_t>(std::count(text.begin() + position, text.begin() + end, '\n'));
         position = end + 2;
       } else
         return;

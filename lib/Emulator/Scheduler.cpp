@@ -326,8 +326,8 @@ Status checkMap(const TensorMap &map, size_t index, const std::vector<Buffer> &b
   if (element > 4)
     return wrong(fmt::format("elements of {}", nameOf(map.dtype)));
   const uint64_t inner = map.box[0] * element;
-  const uint64_t span = map.swizzle == Swizzle::None ? 256 * element
-                                                     : 16u << static_cast<unsigned>(map.swizzle);
+  const uint64_t span =
+      map.swizzle == Swizzle::None ? 256 * element : 16u << static_cast<unsigned>(map.swizzle);
   if (inner % 16)
     return wrong(fmt::format("an inner box of {} bytes; it is a multiple of 16", inner));
   if (inner > span)
@@ -570,8 +570,8 @@ Result<Outcome> emulator::run(const Module &module, const Launch &launch,
                               const RunOptions &options) {
   if (Status status = checkLaunch(module, launch, options); !status)
     return status.error();
-  Machine machine = {module,  launch, options, GlobalMemory(launch.buffers), {},
-                     Temper(options.seed)};
+  Machine machine = {
+      module, launch, options, GlobalMemory(launch.buffers), {}, Temper(options.seed)};
   Result<std::vector<uint8_t>> parameters = encodeArguments(module, launch, machine.memory);
   if (!parameters)
     return parameters.error();

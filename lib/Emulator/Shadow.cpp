@@ -41,7 +41,9 @@ Shadow::Words &Shadow::splitGranule(uint32_t granule) {
   return result;
 }
 
-std::string Shadow::writerOf(const Write &write) const { return block.describe(write.component); }
+std::string Shadow::writerOf(const Write &write) const {
+  return block.describe(write.component);
+}
 
 bool Shadow::reportWrite(Warp &warp, const Op &op, const char *what, uint32_t address,
                          const Write &earlier) {
@@ -88,8 +90,7 @@ bool Shadow::ordinary(Warp &warp, const Op &op, uint32_t address, uint32_t bytes
                       Access access) {
   const bool reads = access != Access::Write, writes = access != Access::Read;
   const uint32_t granule = address / granuleBytes;
-  const uint16_t bits =
-      static_cast<uint16_t>(((1u << bytes) - 1) << address % granuleBytes);
+  const uint16_t bits = static_cast<uint16_t>(((1u << bytes) - 1) << address % granuleBytes);
   if (block.liveMbarrierAt(address) || block.liveMbarrierAt(address + bytes - 1))
     return warp.reject(op, FindingKind::Mbarrier, {0, "shared", address},
                        "ordinary access to shared address {}, where an mbarrier lives", address);
@@ -120,8 +121,8 @@ bool Shadow::ordinary(Warp &warp, const Op &op, uint32_t address, uint32_t bytes
           !checkMatrixReaders(warp, op, granule, what))
         return false;
       readers.clear();
-      write = {epoch, op.line, warpComponent(warp.id), static_cast<uint8_t>(lane), true, false,
-               access == Access::Atomic};
+      write = {epoch, op.line, warpComponent(warp.id),  static_cast<uint8_t>(lane),
+               true,  false,   access == Access::Atomic};
       continue;
     }
     auto mine = std::find_if(readers.begin(), readers.end(), [&](const Read &read) {
@@ -159,12 +160,11 @@ bool Shadow::asyncWrite(Warp &warp, const Op &op, uint32_t address, uint32_t byt
   return checkMatrixReaders(warp, op, granule, "cp.async into");
 }
 
-bool Shadow::bulkWrite(Warp &warp, const Op &op, uint32_t address, uint32_t bytes,
+bool Shadow::bulkWrite(Warp &warp, const Op &op, std::span<const uint32_t> granules,
                        Component component, uint32_t epoch) {
   const char *what = "bulk copy into";
   const Clock &plain = warp.clocks.plain, &proxy = warp.clocks.proxy;
-  for (uint32_t granule = address / granuleBytes; granule < (address + bytes) / granuleBytes;
-       ++granule) {
+  for (uint32_t granule : granules) {
     const uint32_t at = granule * granuleBytes;
     if (block.liveMbarrierAt(at) || block.liveMbarrierAt(at + 8))
       return warp.reject(op, FindingKind::Mbarrier, {0, "shared", at},
@@ -242,11 +242,10 @@ bool Shadow::matrixRead(Warp &warp, const Op &op, std::span<const uint32_t> addr
   return true;
 }
 
-bool Shadow::bulkRead(Warp &warp, const Op &op, uint32_t address, uint32_t bytes,
+bool Shadow::bulkRead(Warp &warp, const Op &op, std::span<const uint32_t> granules,
                       uint32_t group) {
   const Component component = storeComponent(warp.id);
-  for (uint32_t granule = address / granuleBytes; granule < (address + bytes) / granuleBytes;
-       ++granule) {
+  for (uint32_t granule : granules) {
     if (!asyncReadGranule(warp, op, granule, "bulk store reads"))
       return false;
     if (!checkRaces)

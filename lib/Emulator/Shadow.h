@@ -48,14 +48,15 @@ public:
   /// ld, st, atom of one lane. The range lies inside one aligned 16 bytes.
   bool ordinary(Warp &warp, const Op &op, uint32_t address, uint32_t bytes, uint32_t lane,
                 Access access);
-  /// A bulk copy whose completion is the end of phase `epoch - 1` of the barrier `component`.
-  bool bulkWrite(Warp &warp, const Op &op, uint32_t address, uint32_t bytes, Component component,
+  /// The granules of a bulk copy whose completion is the end of phase `epoch - 1` of the barrier
+  /// `component`.
+  bool bulkWrite(Warp &warp, const Op &op, std::span<const uint32_t> granules, Component component,
                  uint32_t epoch);
   /// Granules that a wgmma of group `group` reads.
   bool matrixRead(Warp &warp, const Op &op, std::span<const uint32_t> addresses,
                   const char *operand, uint32_t group);
-  /// A bulk store of group `group`.
-  bool bulkRead(Warp &warp, const Op &op, uint32_t address, uint32_t bytes, uint32_t group);
+  /// The granules of a bulk store of group `group`.
+  bool bulkRead(Warp &warp, const Op &op, std::span<const uint32_t> granules, uint32_t group);
   /// One lane's cp.async of group `group`.
   bool asyncWrite(Warp &warp, const Op &op, uint32_t address, uint32_t bytes, uint32_t group);
 
@@ -68,7 +69,7 @@ private:
     Component component = 0;
     uint8_t lane = 0;
     bool valid = false;
-    bool async = false;  ///< Through the async proxy.
+    bool async = false; ///< Through the async proxy.
     bool atomic = false;
   };
   struct Read {

@@ -52,7 +52,9 @@ Flow emulator::executeTrap(Warp &warp, const Op &op, uint32_t) {
   return warp.fault(op, FindingKind::Trap, {}, "trap was executed");
 }
 
-Flow emulator::executeNothing(Warp &, const Op &, uint32_t) { return Flow::Next; }
+Flow emulator::executeNothing(Warp &, const Op &, uint32_t) {
+  return Flow::Next;
+}
 
 namespace {
 
@@ -168,8 +170,8 @@ Flow emulator::executeReduce(Warp &warp, const Op &op, uint32_t mask) {
     if (!(mask >> lane & 1))
       continue;
     const uint32_t value = source[lane];
-    const bool less = isSigned ? static_cast<int32_t>(value) < static_cast<int32_t>(result)
-                               : value < result;
+    const bool less =
+        isSigned ? static_cast<int32_t>(value) < static_cast<int32_t>(result) : value < result;
     switch (op.variant & AtomicOperationMask) {
     case AtomicAdd:
       result += value;

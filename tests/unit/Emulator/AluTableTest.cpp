@@ -16,7 +16,9 @@ using namespace tilewright::emulator::test;
 
 namespace {
 
-uint32_t bits(float value) { return std::bit_cast<uint32_t>(value); }
+uint32_t bits(float value) {
+  return std::bit_cast<uint32_t>(value);
+}
 constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr uint32_t nan32 = 0x7fc00000;
 
@@ -155,11 +157,18 @@ TEST(EmulatorAlu, MinAndMaxReturnTheNumberBesideANaN) {
 }
 
 TEST(EmulatorAlu, ComparisonsWithNaN) {
-  for (const auto &[compare, expected] :
-       {std::pair<std::string, uint32_t>{"eq", 0}, {"ne", 0}, {"lt", 0}, {"ge", 0}, {"equ", 1},
-        {"neu", 1}, {"ltu", 1}, {"geu", 1}, {"nan", 1}, {"num", 0}})
-    EXPECT_EQ(evaluate("setp." + compare + ".f32 %p0, %f10, %f11; selp.b32 %r20, 1, 0, %p0;",
-                       nan32, bits(1.f), 0),
+  for (const auto &[compare, expected] : {std::pair<std::string, uint32_t>{"eq", 0},
+                                          {"ne", 0},
+                                          {"lt", 0},
+                                          {"ge", 0},
+                                          {"equ", 1},
+                                          {"neu", 1},
+                                          {"ltu", 1},
+                                          {"geu", 1},
+                                          {"nan", 1},
+                                          {"num", 0}})
+    EXPECT_EQ(evaluate("setp." + compare + ".f32 %p0, %f10, %f11; selp.b32 %r20, 1, 0, %p0;", nan32,
+                       bits(1.f), 0),
               expected)
         << compare;
 }
@@ -168,8 +177,8 @@ TEST(EmulatorAlu, CombinedComparisons) {
   check({
       {"setp.eq.u32 %p1, 1, 1; setp.lt.and.s32 %p0, %r10, %r11, %p1; selp.b32 %r20, 1, 0, %p0;", 1,
        2, 0, 1},
-      {"setp.eq.u32 %p1, 1, 1; setp.lt.and.s32 %p0, %r10, %r11, !%p1; selp.b32 %r20, 1, 0, %p0;",
-       1, 2, 0, 0},
+      {"setp.eq.u32 %p1, 1, 1; setp.lt.and.s32 %p0, %r10, %r11, !%p1; selp.b32 %r20, 1, 0, %p0;", 1,
+       2, 0, 0},
       {"setp.eq.u32 %p1, 1, 1; setp.lt.xor.s32 %p0, %r10, %r11, %p1; selp.b32 %r20, 1, 0, %p0;", 1,
        2, 0, 0},
   });
