@@ -19,7 +19,7 @@ using namespace tilewright::emulator;
 namespace {
 
 std::string readGolden(const std::string &name) {
-  std::ifstream file(std::string(TILEWRIGHT_TEST_SOURCES) + "/emulator/golden/" + name,
+  std::ifstream file(std::string(TILEWRIGHT_SOURCE_DIR) + "/tests/emulator/golden/" + name,
                      std::ios::binary);
   EXPECT_TRUE(file) << name;
   std::stringstream content;
