@@ -10,11 +10,12 @@ function(tilewright_add_library name)
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
 endfunction()
 
-# tilewright_add_shared_library(<name> OBJECTS <libraries>... [LINK <targets>...])
+# tilewright_add_shared_library(<name> OBJECTS <libraries>... [INTERFACE <libraries>...] [LINK <targets>...])
 # A library for hosts, installed and exported: all of the static libraries `OBJECTS`, which hold the
-# public interface, and what it needs of `LINK`. Only names in namespace tilewright are visible.
+# public interface, and what it needs of `LINK`. Hosts link the shared libraries `INTERFACE` with it.
+# Only names in namespace tilewright are visible.
 function(tilewright_add_shared_library name)
-  cmake_parse_arguments(ARG "" "" "OBJECTS;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "OBJECTS;INTERFACE;LINK" ${ARGN})
   list(TRANSFORM ARG_OBJECTS REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>" OUTPUT_VARIABLE objects)
   add_library(${name} SHARED ${objects})
   set_target_properties(${name} PROPERTIES
@@ -25,7 +26,7 @@ function(tilewright_add_shared_library name)
   if(NOT TILEWRIGHT_SANITIZE) # whose names only the program defines
     target_link_options(${name} PRIVATE LINKER:--no-undefined)
   endif()
-  target_link_libraries(${name} PRIVATE ${ARG_LINK})
+  target_link_libraries(${name} PUBLIC ${ARG_INTERFACE} PRIVATE ${ARG_LINK})
   target_compile_features(${name} INTERFACE cxx_std_20)
   install(TARGETS ${name} EXPORT Tilewright INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endfunction()

@@ -22,7 +22,7 @@ namespace tilewright {
 
 /// Each stage is computed from the text of the one before it, once, under a lock. So the text of a
 /// stage given back with --from leads to the same code.
-class Compilation::Implementation {
+class TILEWRIGHT_HIDDEN Compilation::Implementation {
   std::vector<Remark> collected; // outlives the context, which adds to it
 
 public:
