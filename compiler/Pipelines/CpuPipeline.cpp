@@ -39,7 +39,7 @@ std::string tilewright::tileToVectorPipeline(const CpuTarget &target) {
 
 std::string tilewright::vectorToLLVMPipeline() {
   return "convert-scf-to-cf,expand-strided-metadata,lower-affine,"
-         "arith-expand{include-bf16=true},convert-math-to-libm,convert-to-llvm,"
+         "arith-expand{include-bf16=true},convert-to-llvm,"
          "reconcile-unrealized-casts,canonicalize,cse";
 }
 

@@ -18,7 +18,6 @@
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
 #include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
-#include "mlir/Conversion/MathToLibm/MathToLibm.h"
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
@@ -74,7 +73,6 @@ void tilewright::registerPasses() {
     memref::registerMemRefPasses();
     registerPass([] { return createSCFToControlFlowPass(); });
     registerPass([] { return createLowerAffinePass(); });
-    registerPass([] { return createConvertMathToLibmPass(); });
     registerPass([] { return createConvertToLLVMPass(); });
     registerPass([] { return createReconcileUnrealizedCastsPass(); });
   });

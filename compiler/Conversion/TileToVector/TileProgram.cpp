@@ -59,9 +59,10 @@ static LogicalResult verifyOp(Operation *op) {
   }
   const bool hasTiles =
       llvm::any_of(op->getOperandTypes(), isTensor) || llvm::any_of(op->getResultTypes(), isTensor);
+  // A value for the whole block, such as a slope for its head, is loaded as a scalar.
+  const bool isHarmless = isMemoryEffectFree(op) || isa<memref::LoadOp>(op);
   const bool isAllowed =
-      op->getNumRegions() == 0 && isMemoryEffectFree(op) &&
-      !op->hasTrait<OpTrait::IsTerminator>() &&
+      op->getNumRegions() == 0 && isHarmless && !op->hasTrait<OpTrait::IsTerminator>() &&
       (!hasTiles || (op->hasTrait<OpTrait::Elementwise>() && op->getNumResults() == 1));
   return isAllowed ? success()
                    : op->emitError("is not part of the grammar of tile programs (docs/tile.md)");
