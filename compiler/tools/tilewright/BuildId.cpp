@@ -1,0 +1,49 @@
+//===- BuildId.cpp - Which build this program is --------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/tools/tilewright/BuildId.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <elf.h>
+#include <link.h>
+#include <span>
+#include <string_view>
+
+using namespace tilewright;
+
+/// Looks for the build id among the notes of a loaded object. The program is the first of them, so
+/// that the walk always ends here.
+static int findBuildId(dl_phdr_info *object, size_t, void *result) {
+  const auto padded = [](size_t size) { return (size + 3) & ~size_t{3}; };
+  for (const ElfW(Phdr) &segment : std::span(object->dlpi_phdr, object->dlpi_phnum)) {
+    if (segment.p_type != PT_NOTE)
+      continue;
+    const char *position = reinterpret_cast<const char *>(object->dlpi_addr + segment.p_vaddr);
+    const char *end = position + segment.p_memsz;
+    while (position + sizeof(ElfW(Nhdr)) <= end) {
+      const auto *note = reinterpret_cast<const ElfW(Nhdr) *>(position);
+      const char *name = position + sizeof(*note);
+      const char *bytes = name + padded(note->n_namesz);
+      position = bytes + padded(note->n_descsz);
+      if (note->n_type != NT_GNU_BUILD_ID ||
+          std::string_view(name, note->n_namesz) != std::string_view("GNU", 4))
+        continue;
+      const std::span<const char> id(bytes, note->n_descsz);
+      for (char byte : id)
+        *static_cast<std::string *>(result) += fmt::format("{:02x}", static_cast<uint8_t>(byte));
+      return 1;
+    }
+  }
+  return 1;
+}
+
+std::string tool::buildId() {
+  std::string id;
+  dl_iterate_phdr(findBuildId, &id);
+  return id.empty() ? "unknown" : id;
+}

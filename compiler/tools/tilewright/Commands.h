@@ -1,0 +1,21 @@
+//===- Commands.h - The subcommands -----------------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWRIGHT_COMPILER_TOOLS_TILEWRIGHT_COMMANDS_H
+#define TILEWRIGHT_COMPILER_TOOLS_TILEWRIGHT_COMMANDS_H
+
+#include "compiler/tools/tilewright/Options.h"
+
+namespace tilewright::tool {
+
+/// Each does what its help says and returns the program's exit code, 0 or 1, or the error.
+Result<int> runCompile(const Options &options);
+Result<int> runRun(const Options &options);
+Result<int> runExplain(const Options &options);
+
+} // namespace tilewright::tool
+
+#endif // TILEWRIGHT_COMPILER_TOOLS_TILEWRIGHT_COMMANDS_H

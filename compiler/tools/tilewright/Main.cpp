@@ -1,0 +1,54 @@
+//===- Main.cpp - The tilewright program ----------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/tools/tilewright/BuildId.h"
+#include "compiler/tools/tilewright/Commands.h"
+#include "compiler/tools/tilewright/Output.h"
+
+#include "lib/Support/MakeError.h"
+
+#include "llvm/Config/llvm-config.h"
+
+#include <fmt/format.h>
+
+using namespace tilewright;
+using namespace tilewright::tool;
+
+static Result<int> dispatch(const Options &options) {
+  switch (*options.subcommand) {
+  case Subcommand::Compile:
+    return runCompile(options);
+  case Subcommand::Run:
+    return runRun(options);
+  case Subcommand::Explain:
+    return unsupported("explain is still to come");
+  }
+  return 0;
+}
+
+static Result<int> tilewrightMain(std::span<const char *const> arguments) {
+  Result<Options> options = parseOptions(arguments);
+  if (!options)
+    return options.error();
+  if (options->help || options->version) {
+    const std::string text = options->help
+                                 ? helpText(options->subcommand)
+                                 : fmt::format("Tilewright {}\nLLVM {}\nbuild id {}\n",
+                                               TILEWRIGHT_VERSION, LLVM_VERSION_STRING, buildId());
+    if (Status written = writeStdout(text); !written)
+      return written.error();
+    return 0;
+  }
+  return dispatch(*options);
+}
+
+int main(int argc, char **argv) {
+  Result<int> exitCode = tilewrightMain({argv + 1, argv + (argc > 0 ? argc : 1)});
+  if (exitCode)
+    return *exitCode;
+  printError(exitCode.error());
+  return exitCodeOf(exitCode.error());
+}

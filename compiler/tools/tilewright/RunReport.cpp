@@ -1,0 +1,77 @@
+//===- RunReport.cpp - What a run found out -------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/tools/tilewright/RunReport.h"
+
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+using namespace tilewright;
+using namespace tilewright::tool;
+
+static std::string formatSeconds(double seconds) {
+  if (seconds < 1e-3)
+    return fmt::format("{:.1f} us", seconds * 1e6);
+  if (seconds < 1)
+    return fmt::format("{:.3f} ms", seconds * 1e3);
+  return fmt::format("{:.3f} s", seconds);
+}
+
+std::string RunReport::toText() const {
+  std::string text = fmt::format("output    {}\ntime      {}, median of {} runs", out,
+                                 formatSeconds(medianSeconds), runs);
+  text += fmt::format("\nschedule  {}\n", schedule);
+  if (check)
+    text += fmt::format("check     {} ({} of {} rows): {}\n",
+                        check->comparison.passed ? "passed" : "FAILED", check->rows, check->allRows,
+                        check->comparison.describe());
+  return text;
+}
+
+/// JSON has no infinities and no NaN.
+static llvm::json::Value number(double value) {
+  return std::isfinite(value) ? llvm::json::Value(value) : llvm::json::Value(nullptr);
+}
+
+static void writeErrors(llvm::json::OStream &json, const reference::Errors &errors) {
+  json.attribute("max_abs", number(errors.maxAbs));
+  json.attribute("rms", number(errors.rms));
+  json.attribute("relative", number(errors.relative));
+  json.attribute("misplaced", errors.misplaced);
+}
+
+std::string RunReport::toJson() const {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  llvm::json::OStream json(stream);
+  json.object([&] {
+    json.attribute("out", out);
+    json.attribute("schedule", schedule);
+    json.attribute("time_s", number(medianSeconds));
+    json.attribute("runs", static_cast<int64_t>(runs));
+    if (!check)
+      return;
+    const reference::Comparison &comparison = check->comparison;
+    json.attributeObject("check", [&] {
+      json.attribute("passed", comparison.passed);
+      json.attribute("rows", static_cast<int64_t>(check->rows));
+      json.attributeObject("o", [&] {
+        writeErrors(json, comparison.o);
+        json.attribute("relative_limit", number(comparison.relativeLimit));
+        json.attribute("max_abs_limit", number(comparison.maxAbsLimit));
+      });
+      json.attributeObject("lse", [&] {
+        writeErrors(json, comparison.lse);
+        json.attribute("fraction_of_limit", number(comparison.lseExcess));
+      });
+    });
+  });
+  return text + "\n";
+}

@@ -1,0 +1,38 @@
+//===- RunReport.h - What a run found out -----------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWRIGHT_COMPILER_TOOLS_TILEWRIGHT_RUNREPORT_H
+#define TILEWRIGHT_COMPILER_TOOLS_TILEWRIGHT_RUNREPORT_H
+
+#include "lib/Reference/Compare.h"
+
+#include <optional>
+
+namespace tilewright::tool {
+
+struct RunReport {
+  std::string out;
+  std::string schedule;
+  /// Of how many timed runs, after one that is not.
+  double medianSeconds = 0;
+  size_t runs = 0;
+  struct Check {
+    reference::Comparison comparison;
+    size_t rows;
+    int64_t allRows;
+  };
+  std::optional<Check> check;
+
+  std::string toText() const;
+  /// One line, with "null" for what is unknown or not finite:
+  ///   {"out":"f32[...]","schedule":"...","time_s":...,"runs":...,
+  ///    "check":{"passed":true,"rows":...,"o":{"max_abs":...,"rms":...,"relative":...},"lse":...}}
+  std::string toJson() const;
+};
+
+} // namespace tilewright::tool
+
+#endif // TILEWRIGHT_COMPILER_TOOLS_TILEWRIGHT_RUNREPORT_H
