@@ -7,6 +7,7 @@
 #include "compiler/Conversion/TileToVector/Elementwise.h"
 #include "compiler/Conversion/TileToVector/VectorMath.h"
 
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <limits>
@@ -147,6 +148,8 @@ Value LaneCode::emit(OpResult tile) {
 }
 
 Value LaneCode::emitElementwise(Operation *op) {
+  if (auto power = dyn_cast<math::Exp2Op>(op); power && elementOf(power.getResult()).isF32())
+    return exponentialBase2(*b, asVector(known(power.getOperand())));
   const auto operandOf = [&](Value value) {
     return isTile(value) ? known(value) : scalars->lookup(value);
   };

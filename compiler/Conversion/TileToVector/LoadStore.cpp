@@ -55,50 +55,137 @@ View tilewright::emitWidened(VectorBuilder &b, View view, Value buffer) {
   return {buffer, view.count};
 }
 
+/// Transposes lanes x lanes elements in registers: at each level, pairs of vectors that are
+/// `distance` apart exchange their off-diagonal halves of each 2 distance elements.
+static SmallVector<Value> transpose(VectorBuilder &b, SmallVector<Value> rows) {
+  const int64_t lanes = b.shape.lanes;
+  for (int64_t distance = 1; distance < lanes; distance *= 2) {
+    SmallVector<int64_t> lower, upper;
+    for (int64_t i = 0; i < lanes; ++i) {
+      lower.push_back(i & distance ? i - distance + lanes : i);
+      upper.push_back(i & distance ? i + lanes : i + distance);
+    }
+    for (int64_t i = 0; i < lanes; ++i) {
+      if (i & distance)
+        continue;
+      Value first = rows[i], second = rows[i | distance];
+      rows[i] = vector::ShuffleOp::create(b, first, second, lower);
+      rows[i | distance] = vector::ShuffleOp::create(b, first, second, upper);
+    }
+  }
+  return rows;
+}
+
+/// Whether vectors of this type may be read from and written to memory: those of i1 are packed bits
+/// there.
+static bool isVectorElement(Type element) {
+  return !element.isInteger(1);
+}
+
+static Value asResting(VectorBuilder &b, Value element, Type resting) {
+  if (isa<FloatType>(resting))
+    return b.widen(element, resting);
+  return element.getType() == resting ? element : arith::ExtUIOp::create(b, resting, element);
+}
+
 void tilewright::emitLoad(VectorBuilder &b, View view, RankedTensorType tile, Value buffer) {
   auto type = cast<MemRefType>(buffer.getType());
-  const Type resting = type.getElementType();
-  const int64_t columns = type.getDimSize(0);
-  b.loop(b.index(0), b.index(columns), 1, [&](Value column) {
+  const Type resting = type.getElementType(), element = tile.getElementType();
+  const int64_t columns = type.getDimSize(0), lanes = b.shape.lanes;
+  const int64_t whole =
+      tile.getRank() == 2 && isVectorElement(element) ? columns / lanes * lanes : 0;
+
+  // One element at a time: columns that fill no vector, and queries that fill none.
+  const auto loadElements = [&](Value lane, int64_t firstColumn) {
     Value zero = b.constant(cast<TypedAttr>(b.getZeroAttr(resting)));
-    b.loop(view.count, b.index(type.getDimSize(1)), 1, [&](Value query) {
-      memref::StoreOp::create(b, zero, buffer, ValueRange{column, query});
+    Value end = b.offset(lane, lanes);
+    Value valid = arith::MaxSIOp::create(b, arith::MinSIOp::create(b, view.count, end), lane);
+    b.loop(b.index(firstColumn), b.index(columns), 1, [&](Value column) {
+      b.loop(lane, valid, 1, [&](Value query) {
+        const SmallVector<Value> position =
+            tile.getRank() == 2 ? SmallVector<Value>{query, column} : SmallVector<Value>{query};
+        Value value = memref::LoadOp::create(b, view.rows, position);
+        memref::StoreOp::create(b, asResting(b, value, resting), buffer, ValueRange{column, query});
+      });
+      b.loop(valid, end, 1, [&](Value query) {
+        memref::StoreOp::create(b, zero, buffer, ValueRange{column, query});
+      });
     });
-    b.loop(b.index(0), view.count, 1, [&](Value query) {
-      SmallVector<Value> position = {query};
-      if (tile.getRank() == 2)
-        position.push_back(column);
-      Value element = memref::LoadOp::create(b, view.rows, position);
-      if (isa<FloatType>(resting))
-        element = b.widen(element, resting);
-      else if (element.getType() != resting)
-        element = arith::ExtUIOp::create(b, resting, element);
-      memref::StoreOp::create(b, element, buffer, ValueRange{column, query});
-    });
+  };
+
+  b.loop(b.index(0), b.index(type.getDimSize(1)), lanes, [&](Value lane) {
+    if (whole == 0)
+      return loadElements(lane, 0);
+    Value isFull =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::sle, b.offset(lane, lanes), view.count);
+    b.branch(
+        isFull,
+        [&] {
+          b.loop(b.index(0), b.index(whole), lanes, [&](Value column) {
+            SmallVector<Value> rows;
+            for (int64_t i = 0; i < lanes; ++i) {
+              Value row = vector::LoadOp::create(b, b.vectorOf(element), view.rows,
+                                                 ValueRange{b.offset(lane, i), column});
+              rows.push_back(isa<FloatType>(resting) ? b.widen(row, resting) : row);
+            }
+            for (auto [i, vector] : llvm::enumerate(transpose(b, rows)))
+              b.store(vector, buffer, b.offset(column, i), lane);
+          });
+          if (whole < columns)
+            loadElements(lane, whole);
+        },
+        [&] { loadElements(lane, 0); });
   });
 }
 
-void tilewright::emitStore(VectorBuilder &b, Homes &homes, const IRMapping &scalars, Value tile,
-                           View view) {
+void tilewright::emitStore(VectorBuilder &b, const Homes &homes, const IRMapping &scalars,
+                           Value tile, View view) {
   auto type = cast<RankedTensorType>(tile.getType());
-  const size_t scope = homes.openScope();
-  Value buffer = homes.acquire(homes.bufferType(type, homes.restingType(type.getElementType())));
-  emitInto(b, homes, scalars, tile, buffer);
-  b.loop(b.index(0), b.index(cast<MemRefType>(buffer.getType()).getDimSize(0)), 1,
-         [&](Value column) {
-           b.loop(b.index(0), view.count, 1, [&](Value query) {
-             Value element = memref::LoadOp::create(b, buffer, ValueRange{column, query});
-             if (element.getType() != type.getElementType()) {
-               if (isa<FloatType>(type.getElementType()))
-                 element = arith::TruncFOp::create(b, type.getElementType(), element);
-               else
-                 element = arith::TruncIOp::create(b, type.getElementType(), element);
-             }
-             SmallVector<Value> position = {query};
-             if (type.getRank() == 2)
-               position.push_back(column);
-             memref::StoreOp::create(b, element, view.rows, position);
-           });
-         });
-  homes.closeScope(scope);
+  const int64_t columns = type.getRank() == 2 ? type.getDimSize(1) : 1, lanes = b.shape.lanes;
+  const int64_t whole =
+      type.getRank() == 2 && isVectorElement(type.getElementType()) ? columns / lanes * lanes : 0;
+
+  b.loop(b.index(0), b.index(b.shape.padded(type.getDimSize(0))), lanes, [&](Value lane) {
+    LaneCode code(b, homes, scalars, lane);
+    code.hoist(tile);
+    // LLVM moves elements of bf16 about by way of f32; those of i16 it just moves.
+    const Type element = type.getElementType();
+    const Type moved = element.isBF16() ? b.getI16Type() : element;
+    const auto evaluate = [&](Value column) -> Value {
+      code.moveTo(column);
+      Value vector = code.vector(tile);
+      return moved == element ? vector : arith::BitcastOp::create(b, b.vectorOf(moved), vector);
+    };
+    const auto asElement = [&](Value value, Type type) -> Value {
+      return moved == element ? value : arith::BitcastOp::create(b, type, value);
+    };
+    const auto forEachQuery = [&](function_ref<void(int64_t, Value)> body) {
+      for (int64_t i = 0; i < lanes; ++i) {
+        Value query = b.offset(lane, i);
+        Value exists = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, query, view.count);
+        b.branch(exists, [&] { body(i, query); });
+      }
+    };
+    if (whole > 0)
+      b.loop(b.index(0), b.index(whole), lanes, [&](Value column) {
+        SmallVector<Value> vectors;
+        for (int64_t i = 0; i < lanes; ++i)
+          vectors.push_back(evaluate(b.offset(column, i)));
+        vectors = transpose(b, vectors);
+        forEachQuery([&](int64_t i, Value query) {
+          vector::StoreOp::create(b, asElement(vectors[i], b.vectorOf(element)), view.rows,
+                                  ValueRange{query, column});
+        });
+      });
+    if (whole < columns)
+      b.loop(b.index(whole), b.index(columns), 1, [&](Value column) {
+        Value vector = evaluate(column);
+        forEachQuery([&](int64_t i, Value query) {
+          Value value = vector::ExtractOp::create(b, vector, i);
+          const SmallVector<Value> position =
+              type.getRank() == 2 ? SmallVector<Value>{query, column} : SmallVector<Value>{query};
+          memref::StoreOp::create(b, asElement(value, element), view.rows, position);
+        });
+      });
+  });
 }

@@ -27,7 +27,7 @@ View emitWidened(VectorBuilder &builder, View view, mlir::Value buffer);
 void emitLoad(VectorBuilder &builder, View view, mlir::RankedTensorType tile, mlir::Value buffer);
 
 /// Evaluates a tile and writes those of its rows that exist.
-void emitStore(VectorBuilder &builder, Homes &homes, const mlir::IRMapping &scalars,
+void emitStore(VectorBuilder &builder, const Homes &homes, const mlir::IRMapping &scalars,
                mlir::Value tile, View view);
 
 } // namespace tilewright

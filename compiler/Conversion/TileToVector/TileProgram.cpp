@@ -34,6 +34,15 @@ static bool isTileType(Type type) {
          element.isSignlessInteger(8) || element.isSignlessInteger(1);
 }
 
+/// The tensor in memory that an op reads or writes; that it is an argument makes it known which
+/// tensors are the same.
+static Value tensorOf(Operation *op) {
+  return TypeSwitch<Operation *, Value>(op)
+      .Case<tile::LoadOp, tile::GatherOp>([](auto op) { return op.getSource(); })
+      .Case([](tile::StoreOp op) { return op.getTarget(); })
+      .Default([](Operation *) { return Value(); });
+}
+
 static LogicalResult verifyProduct(tile::MmaOp product) {
   if (!product.getRhs().getDefiningOp<tile::LoadOp>())
     return product.emitError(
@@ -49,6 +58,9 @@ static LogicalResult verifyOp(Operation *op) {
       return op->emitError() << "is not part of a tile program: " << type << " is no tile";
   if (auto product = dyn_cast<tile::MmaOp>(op))
     return verifyProduct(product);
+  Value tensor = tensorOf(op);
+  if (tensor && !isa<BlockArgument>(tensor))
+    return op->emitError("the tensor must be an argument of the function");
   if (isa<tile::TileDialect>(op->getDialect()) || isa<scf::ForOp, scf::YieldOp>(op))
     return success();
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
@@ -71,12 +83,10 @@ static LogicalResult verifyOp(Operation *op) {
 LogicalResult tilewright::verifyTileProgram(Block &program) {
   llvm::DenseSet<Value> read;
   WalkResult result = program.walk([&](Operation *op) {
-    if (op == program.getTerminator() || (isa<scf::ForallOp>(op)))
+    if (op == program.getTerminator())
       return WalkResult::advance();
-    if (auto load = dyn_cast<tile::LoadOp>(op))
-      read.insert(load.getSource());
-    if (auto gather = dyn_cast<tile::GatherOp>(op))
-      read.insert(gather.getSource());
+    if (isa<tile::LoadOp, tile::GatherOp>(op))
+      read.insert(tensorOf(op));
     return WalkResult(verifyOp(op));
   });
   if (result.wasInterrupted())

@@ -9,7 +9,9 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
 namespace tilewright {
 #define GEN_PASS_DEF_CONVERTTILETOVECTOR
@@ -112,6 +114,8 @@ struct TileToVector : tilewright::impl::ConvertTileToVectorBase<TileToVector> {
     const bool isDouble = usesDouble(program);
     VectorShape shape = {isDouble ? lanes / 2 : lanes, vectors, rows, lanes > 4};
     const std::string name = function.getName().str();
+    if (getOperation().lookupSymbol(name + "_items"))
+      return function.emitError() << "needs the name " << name << "_items, which is taken";
     const Type index = IndexType::get(&getContext());
 
     IRMapping scalars;
@@ -138,7 +142,26 @@ struct TileToVector : tilewright::impl::ConvertTileToVectorBase<TileToVector> {
     b.setLoc(function.getLoc());
     func::ReturnOp::create(b);
     function.erase();
+    writeOutMath(item, shape);
     return success();
+  }
+
+  /// What a score function computes in f32 needs no library either.
+  static void writeOutMath(func::FuncOp function, VectorShape shape) {
+    RewritePatternSet patterns(function.getContext());
+    populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
+      return llvm::is_contained({"math.exp", "math.log", "math.log2", "math.tanh"}, name);
+    });
+    walkAndApplyPatterns(function, std::move(patterns));
+    if (shape.fusedMultiplyAdd)
+      return;
+    function.walk([](math::FmaOp op) {
+      OpBuilder builder(op);
+      Value product = arith::MulFOp::create(builder, op.getLoc(), op.getA(), op.getB());
+      op.replaceAllUsesWith(
+          arith::AddFOp::create(builder, op.getLoc(), product, op.getC()).getResult());
+      op.erase();
+    });
   }
 
   /// The scalar code before the forall, and the forall's number of iterations in each dimension.

@@ -154,6 +154,19 @@ void VectorBuilder::loop(Value low, Value high, int64_t step, function_ref<void(
   });
 }
 
+void VectorBuilder::branch(Value condition, function_ref<void()> then,
+                           function_ref<void()> otherwise) {
+  auto branch =
+      scf::IfOp::create(*this, condition, /*withElseRegion=*/static_cast<bool>(otherwise));
+  InsertionGuard guard(*this);
+  setInsertionPointToStart(branch.thenBlock());
+  then();
+  if (otherwise) {
+    setInsertionPointToStart(branch.elseBlock());
+    otherwise();
+  }
+}
+
 void VectorBuilder::forEachGroup(int64_t padded, function_ref<void(Value, int64_t)> body) {
   const int64_t width = shape.vectors * shape.lanes;
   const int64_t whole = padded / width * width;

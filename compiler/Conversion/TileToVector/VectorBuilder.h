@@ -81,6 +81,9 @@ public:
   void loop(mlir::Value low, mlir::Value high, int64_t step,
             llvm::function_ref<void(mlir::Value)> body);
 
+  void branch(mlir::Value condition, llvm::function_ref<void()> then,
+              llvm::function_ref<void()> otherwise = nullptr);
+
   /// Runs over `padded` queries in groups of at most shape.vectors vectors: `body` gets the first
   /// lane of a group and its number of vectors.
   void forEachGroup(int64_t padded, llvm::function_ref<void(mlir::Value, int64_t)> body);

@@ -48,13 +48,14 @@ static Format formatOf(VectorBuilder &b, Value x) {
   return {vector.clone(b.getI32Type()), 23, 127, 0x1.8p23};
 }
 
-Value tilewright::exponentialOfDifference(VectorBuilder &b, Value larger, Value smaller) {
-  const Type type = larger.getType();
-  const Format format = formatOf(b, larger);
+/// 2^(x - down) without regard to its limits: meaningful where 2^(round(x) - down) is a normal
+/// number, and NaN for NaN.
+static Value unlimitedExponential(VectorBuilder &b, Value x, int64_t down) {
+  const Type type = x.getType();
+  const Format format = formatOf(b, x);
   const bool isDouble = format.mantissaBits == 52;
   const ArrayRef<double> c = isDouble ? ArrayRef<double>(exp2Double) : ArrayRef<double>(exp2Single);
 
-  Value x = b.multiply(b.subtract(larger, smaller), b.real(type, log2OfE));
   Value rounding = b.real(type, format.roundingConstant);
   Value shifted = b.add(x, rounding);
   Value fraction = b.subtract(x, b.subtract(shifted, rounding));
@@ -67,12 +68,26 @@ Value tilewright::exponentialOfDifference(VectorBuilder &b, Value larger, Value 
   // exponent of a NaN could make a number of it.
   Value power = arith::BitcastOp::create(b, format.integer, shifted);
   power = arith::ShLIOp::create(b, power, b.integer(format.integer, format.mantissaBits));
-  power = arith::AddIOp::create(b, power,
-                                b.integer(format.integer, format.bias << format.mantissaBits));
-  Value result = b.multiply(sum, arith::BitcastOp::create(b, type, power));
-  // Below, the result is 0 whatever the lines above made of x; comparisons with NaN are false.
-  return b.choose(arith::CmpFPredicate::OLE, x, b.real(type, 1 - format.bias), b.real(type, 0),
-                  result);
+  power = arith::AddIOp::create(
+      b, power, b.integer(format.integer, (format.bias - down) << format.mantissaBits));
+  return b.multiply(sum, arith::BitcastOp::create(b, type, power));
+}
+
+Value tilewright::exponentialOfDifference(VectorBuilder &b, Value larger, Value smaller) {
+  const Type type = larger.getType();
+  Value x = b.multiply(b.subtract(larger, smaller), b.real(type, log2OfE));
+  // Below, the result is 0 whatever was made of x; comparisons with NaN are false.
+  return b.choose(arith::CmpFPredicate::OLE, x, b.real(type, 1 - formatOf(b, x).bias),
+                  b.real(type, 0), unlimitedExponential(b, x, 0));
+}
+
+Value tilewright::exponentialBase2(VectorBuilder &b, Value x) {
+  const Type type = x.getType();
+  // 2^127.9 is a normal number, but the power that its rounded exponent asks for is not.
+  Value result = b.multiply(unlimitedExponential(b, x, 1), b.real(type, 2));
+  result = b.choose(arith::CmpFPredicate::OLE, x, b.real(type, -125.5), b.real(type, 0), result);
+  return b.choose(arith::CmpFPredicate::OGE, x, b.real(type, 128),
+                  b.real(type, std::numeric_limits<double>::infinity()), result);
 }
 
 // x = 2^k * (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)), and with s = f / (2 + f), z = s * s:
