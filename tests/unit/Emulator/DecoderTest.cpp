@@ -47,8 +47,9 @@ TEST(EmulatorDecoder, AllUnknownInstructionsAreListedWithTheirLines) {
 
 TEST(EmulatorDecoder, RefusesWhatIsNotModelledByName) {
   EXPECT_THAT(errorOf("barrier.cluster.arrive;"), HasSubstr("barrier.cluster.arrive"));
-  EXPECT_THAT(errorOf("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r1], %r2, [%r3];"),
-              HasSubstr("st.async"));
+  EXPECT_THAT(
+      errorOf("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r1], %r2, [%r3];"),
+      HasSubstr("st.async"));
   EXPECT_THAT(errorOf("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r1], 32;"),
               HasSubstr("tcgen05.alloc"));
   EXPECT_THAT(errorOf("call foo;"), HasSubstr("unsupported instruction 'call'"));
@@ -85,17 +86,31 @@ TEST(EmulatorDecoder, NamesWrongOperands) {
 
 TEST(EmulatorDecoder, HostileTextIsAnErrorWithALine) {
   const std::string entry = std::string(header) + ".visible .entry k()\n{\n";
-  for (const std::string &text :
-       {std::string(), std::string("\0", 1), std::string("{"), std::string(header),
-        std::string(header) + ".visible .entry k(", std::string(header) + "/* never closed",
-        entry, entry + "add", entry + "add.u32", entry + "@", entry + "@!", entry + "x: y: z:",
-        entry + ".reg .b32 %r<", entry + ".reg .b32 %r<99999999999>;",
-        entry + ".shared .align 3 .b8 x[4];", entry + ".shared .b8 x[99999999];",
-        entry + "mov.u32 {{{{{{{{{", entry + "mov.u32 [[[[[[[[[", entry + "mov.u32 ((((((((((",
-        entry + std::string(100000, '{'), entry + std::string(100000, '!'),
-        entry + "ld.global.v4.b64 {%a,%b,%c,%d}, [%e];", std::string(header) + ".func f() {}",
-        std::string(header) + ".global .b8 x[4];",
-        entry + "bra L; ret; } .visible .entry k2() { ret; }"}) {
+  for (const std::string &text : {std::string(),
+                                  std::string("\0", 1),
+                                  std::string("{"),
+                                  std::string(header),
+                                  std::string(header) + ".visible .entry k(",
+                                  std::string(header) + "/* never closed",
+                                  entry,
+                                  entry + "add",
+                                  entry + "add.u32",
+                                  entry + "@",
+                                  entry + "@!",
+                                  entry + "x: y: z:",
+                                  entry + ".reg .b32 %r<",
+                                  entry + ".reg .b32 %r<99999999999>;",
+                                  entry + ".shared .align 3 .b8 x[4];",
+                                  entry + ".shared .b8 x[99999999];",
+                                  entry + "mov.u32 {{{{{{{{{",
+                                  entry + "mov.u32 [[[[[[[[[",
+                                  entry + "mov.u32 ((((((((((",
+                                  entry + std::string(100000, '{'),
+                                  entry + std::string(100000, '!'),
+                                  entry + "ld.global.v4.b64 {%a,%b,%c,%d}, [%e];",
+                                  std::string(header) + ".func f() {}",
+                                  std::string(header) + ".global .b8 x[4];",
+                                  entry + "bra L; ret; } .visible .entry k2() { ret; }"}) {
     Result<Module> module = loadModule(text, "k");
     ASSERT_FALSE(module) << text.substr(0, 200);
     EXPECT_FALSE(module.error().message().empty());
@@ -114,8 +129,8 @@ TEST(EmulatorDecoder, RegistersAndParametersAreLimited) {
 }
 
 TEST(EmulatorDecoder, ChoosesTheKernelByName) {
-  const std::string two = std::string(header) + ".visible .entry a() { ret; }\n" +
-                          ".visible .entry b() { trap; }\n";
+  const std::string two =
+      std::string(header) + ".visible .entry a() { ret; }\n" + ".visible .entry b() { trap; }\n";
   EXPECT_EQ(loadModule(two, "b")->kernel, "b");
   Result<Module> none = loadModule(two);
   ASSERT_FALSE(none);

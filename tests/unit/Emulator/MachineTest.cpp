@@ -82,9 +82,10 @@ TEST(EmulatorMemory, SharedAndLocalHaveBounds) {
   probe.expectFinding(FindingKind::OutOfBounds, "the range is 1024 to 5120", 1);
   probe.body = "st.shared.b32 [%r1+-4], %r0;";
   probe.expectFinding(FindingKind::OutOfBounds, "", 1);
-  probe.body = ".local .align 8 .b8 frame[16];\nmov.u64 %rd2, frame;\nst.local.b32 [%rd2+12], %r0;\n"
-               "ld.local.b32 %r2, [%rd2+12];\n" +
-               storeResult("%r2");
+  probe.body =
+      ".local .align 8 .b8 frame[16];\nmov.u64 %rd2, frame;\nst.local.b32 [%rd2+12], %r0;\n"
+      "ld.local.b32 %r2, [%rd2+12];\n" +
+      storeResult("%r2");
   probe.expectClean(1);
   EXPECT_EQ(probe.out[9], 9u);
   probe.body = ".local .align 8 .b8 frame[16];\nmov.u64 %rd2, frame;\nst.local.b32 [%rd2+16], %r0;";
@@ -93,10 +94,11 @@ TEST(EmulatorMemory, SharedAndLocalHaveBounds) {
 
 TEST(EmulatorMemory, GenericAddressesReachTheirSpace) {
   Probe probe;
-  probe.body = "cvt.u64.u32 %rd2, %r1;\ncvta.shared.u64 %rd2, %rd2;\nmul.wide.u32 %rd3, %r0, 4;\n"
-               "add.s64 %rd2, %rd2, %rd3;\nst.b32 [%rd2], %r0;\nld.b32 %r2, [%rd2];\n"
-               "cvta.to.shared.u64 %rd4, %rd2;\nld.shared.b32 %r3, [%rd4];\nadd.u32 %r2, %r2, %r3;\n" +
-               storeResult("%r2");
+  probe.body =
+      "cvt.u64.u32 %rd2, %r1;\ncvta.shared.u64 %rd2, %rd2;\nmul.wide.u32 %rd3, %r0, 4;\n"
+      "add.s64 %rd2, %rd2, %rd3;\nst.b32 [%rd2], %r0;\nld.b32 %r2, [%rd2];\n"
+      "cvta.to.shared.u64 %rd4, %rd2;\nld.shared.b32 %r3, [%rd4];\nadd.u32 %r2, %r2, %r3;\n" +
+      storeResult("%r2");
   probe.expectClean(1);
   EXPECT_EQ(probe.out[21], 42u);
 }
@@ -105,10 +107,11 @@ TEST(EmulatorMemory, AtomicsOfABlockAddUp) {
   Probe probe;
   probe.threads = 128;
   probe.blocks = 3;
-  probe.body = "atom.global.add.u32 %r2, [%rd0], 1;\nred.global.max.s32 [%rd0+4], %r0;\n"
-               "atom.global.cas.b32 %r3, [%rd0+8], 0, 7;\nred.global.add.f32 [%rd0+12], 0f3F000000;\n"
-               "mov.f32 %f0, 0f3F800000;\nred.global.add.v2.f32 [%rd0+16], {%f0, %f0};\n"
-               "atom.global.inc.u32 %r4, [%rd0+24], 9;\natom.global.exch.b64 %rd2, [%rd0+32], 5;";
+  probe.body =
+      "atom.global.add.u32 %r2, [%rd0], 1;\nred.global.max.s32 [%rd0+4], %r0;\n"
+      "atom.global.cas.b32 %r3, [%rd0+8], 0, 7;\nred.global.add.f32 [%rd0+12], 0f3F000000;\n"
+      "mov.f32 %f0, 0f3F800000;\nred.global.add.v2.f32 [%rd0+16], {%f0, %f0};\n"
+      "atom.global.inc.u32 %r4, [%rd0+24], 9;\natom.global.exch.b64 %rd2, [%rd0+32], 5;";
   Result<Outcome> outcome = probe.run();
   ASSERT_TRUE(outcome) << outcome.error().message();
   ASSERT_FALSE(outcome->finding) << toText(*outcome->finding);
@@ -151,11 +154,12 @@ TEST(EmulatorWarp, LanesMayLeaveEarly) {
 
 TEST(EmulatorWarp, ALaneThatWaitsLetsTheOtherSideOfItsBranchGoOn) {
   Probe probe;
-  probe.body = "mov.u32 %r2, 1;\nsetp.ne.u32 %p0, %r0, 0;\n@%p0 bra A;\n"
-               "mbarrier.init.shared::cta.b64 [%r1], %r2;\nA: bar.sync 0;\n"
-               "setp.ne.u32 %p1, %r0, 0;\n@%p1 bra B;\n"
-               "W: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r1], 0;\n@%p2 bra D;\nbra W;\n"
-               "B: setp.ne.u32 %p3, %r0, 1;\n@%p3 bra D;\nmbarrier.arrive.shared::cta.b64 _, [%r1];\nD:";
+  probe.body =
+      "mov.u32 %r2, 1;\nsetp.ne.u32 %p0, %r0, 0;\n@%p0 bra A;\n"
+      "mbarrier.init.shared::cta.b64 [%r1], %r2;\nA: bar.sync 0;\n"
+      "setp.ne.u32 %p1, %r0, 0;\n@%p1 bra B;\n"
+      "W: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r1], 0;\n@%p2 bra D;\nbra W;\n"
+      "B: setp.ne.u32 %p3, %r0, 1;\n@%p3 bra D;\nmbarrier.arrive.shared::cta.b64 _, [%r1];\nD:";
   probe.expectClean(16);
 }
 
@@ -167,8 +171,8 @@ TEST(EmulatorWarp, ShufflesMoveRegisters) {
         {"idx", "17, 31", 17},
         {"bfly", "8, 6175", 5}}) { // segments of 8: the partner is outside, the lane keeps its own
     Probe probe;
-    probe.body = fmt::format("mul.lo.u32 %r2, %r0, 3;\nshfl.sync.{}.b32 %r3|%p0, %r2, {}, -1;\n", mode,
-                             arguments) +
+    probe.body = fmt::format("mul.lo.u32 %r2, %r0, 3;\nshfl.sync.{}.b32 %r3|%p0, %r2, {}, -1;\n",
+                             mode, arguments) +
                  storeResult("%r3");
     probe.expectClean(1);
     EXPECT_EQ(probe.out[5], 3 * from) << mode;
@@ -177,13 +181,14 @@ TEST(EmulatorWarp, ShufflesMoveRegisters) {
 
 TEST(EmulatorWarp, VotesAndReductions) {
   Probe probe;
-  probe.body = "setp.lt.u32 %p0, %r0, 4;\nvote.sync.ballot.b32 %r2, %p0, -1;\n"
-               "vote.sync.any.pred %p1, %p0, -1;\nvote.sync.all.pred %p2, %p0, -1;\n"
-               "vote.sync.all.pred %p3, !%p2, -1;\nselp.u32 %r3, 1, 0, %p1;\n@%p2 add.u32 %r3, %r3, 2;\n"
-               "@%p3 add.u32 %r3, %r3, 4;\nredux.sync.add.u32 %r4, %r0, -1;\n"
-               "elect.sync %r5|%p4, -1;\n@%p4 add.u32 %r3, %r3, 100;\nadd.u32 %r3, %r3, %r4;\n"
-               "add.u32 %r3, %r3, %r2;\n" +
-               storeResult("%r3");
+  probe.body =
+      "setp.lt.u32 %p0, %r0, 4;\nvote.sync.ballot.b32 %r2, %p0, -1;\n"
+      "vote.sync.any.pred %p1, %p0, -1;\nvote.sync.all.pred %p2, %p0, -1;\n"
+      "vote.sync.all.pred %p3, !%p2, -1;\nselp.u32 %r3, 1, 0, %p1;\n@%p2 add.u32 %r3, %r3, 2;\n"
+      "@%p3 add.u32 %r3, %r3, 4;\nredux.sync.add.u32 %r4, %r0, -1;\n"
+      "elect.sync %r5|%p4, -1;\n@%p4 add.u32 %r3, %r3, 100;\nadd.u32 %r3, %r3, %r4;\n"
+      "add.u32 %r3, %r3, %r2;\n" +
+      storeResult("%r3");
   probe.expectClean(1);
   EXPECT_EQ(probe.out[0], 15u + 1 + 4 + 496 + 100);
   EXPECT_EQ(probe.out[31], 15u + 1 + 4 + 496);
@@ -242,9 +247,10 @@ TEST(EmulatorRun, BlocksThatInteractRunTogether) {
   // Block 0 waits for block 1: on one thread, one after the other, this would not end.
   Probe probe;
   probe.blocks = 2;
-  probe.body = "mov.u32 %r2, %ctaid.x;\nsetp.eq.u32 %p0, %r2, 1;\n@%p0 bra SET;\n"
-               "WAIT: ld.acquire.gpu.global.b32 %r3, [%rd0];\nsetp.eq.u32 %p1, %r3, 0;\n@%p1 bra WAIT;\n"
-               "ret;\nSET: mov.u32 %r4, 1;\nst.release.gpu.global.b32 [%rd0], %r4;";
+  probe.body =
+      "mov.u32 %r2, %ctaid.x;\nsetp.eq.u32 %p0, %r2, 1;\n@%p0 bra SET;\n"
+      "WAIT: ld.acquire.gpu.global.b32 %r3, [%rd0];\nsetp.eq.u32 %p1, %r3, 0;\n@%p1 bra WAIT;\n"
+      "ret;\nSET: mov.u32 %r4, 1;\nst.release.gpu.global.b32 [%rd0], %r4;";
   for (uint64_t seed = 1; seed <= 8; ++seed) {
     probe.out[0] = 0;
     probe.options.seed = seed;

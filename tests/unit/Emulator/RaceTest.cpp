@@ -36,7 +36,8 @@ TEST(EmulatorRace, AReadIsOrderedAfterTheWrite) {
 TEST(EmulatorRace, ReadAfterWriteNamesBothLines) {
   // Warp 1 spins on an atomic flag: atomics order nothing, so the data race is seen by every seed.
   Probe probe = twoWarps(
-      "setp.eq.u32 %p2, %r0, 0;\nadd.u32 %r6, %r1, 2048;\n@%p2 st.shared.b32 [%r6], 0;\nbar.sync 0;\n"
+      "setp.eq.u32 %p2, %r0, 0;\nadd.u32 %r6, %r1, 2048;\n@%p2 st.shared.b32 [%r6], 0;\nbar.sync "
+      "0;\n"
       "@%p1 bra READ;\nst.shared.b32 [%r3], %r0;\nbar.warp.sync -1;\n"
       "@%p2 atom.shared.exch.b32 %r7, [%r6], 1;\nret;\n"
       "READ: atom.shared.add.u32 %r7, [%r6], 0;\nsetp.eq.u32 %p3, %r7, 0;\n@%p3 bra READ;\n"
@@ -54,7 +55,8 @@ TEST(EmulatorRace, AWriteIsOrderedAfterReads) {
 
 TEST(EmulatorRace, LanesOfAWarpAreOrderedByWarpSyncAlone) {
   Probe probe;
-  const std::string write = "shl.b32 %r2, %r0, 2;\nadd.u32 %r3, %r1, %r2;\nst.shared.b32 [%r3], %r0;\n";
+  const std::string write =
+      "shl.b32 %r2, %r0, 2;\nadd.u32 %r3, %r1, %r2;\nst.shared.b32 [%r3], %r0;\n";
   const std::string read = "xor.b32 %r4, %r3, 4;\nld.shared.b32 %r5, [%r4];";
   probe.body = write + "bar.warp.sync -1;\n" + read;
   probe.expectClean();
@@ -65,9 +67,10 @@ TEST(EmulatorRace, LanesOfAWarpAreOrderedByWarpSyncAlone) {
 }
 
 TEST(EmulatorRace, AReleaseOfSomeLanesPublishesTheirOwnAccesses) {
-  const std::string begin = "setp.eq.u32 %p2, %r0, 0;\nadd.u32 %r6, %r1, 2048;\n"
-                            "@%p2 mbarrier.init.shared::cta.b64 [%r6], 1;\nbar.sync 0;\n@%p1 bra READ;\n"
-                            "st.shared.b32 [%r3], %r0;\n";
+  const std::string begin =
+      "setp.eq.u32 %p2, %r0, 0;\nadd.u32 %r6, %r1, 2048;\n"
+      "@%p2 mbarrier.init.shared::cta.b64 [%r6], 1;\nbar.sync 0;\n@%p1 bra READ;\n"
+      "st.shared.b32 [%r3], %r0;\n";
   const std::string end = "@%p2 mbarrier.arrive.shared::cta.b64 _, [%r6];\nret;\n"
                           "READ: mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r6], 0;\n"
                           "@!%p3 bra READ;\nld.shared.b32 %r4, [%r3];";
@@ -76,9 +79,10 @@ TEST(EmulatorRace, AReleaseOfSomeLanesPublishesTheirOwnAccesses) {
 }
 
 TEST(EmulatorRace, SharedAtomicsDoNotRaceWithEachOther) {
-  Probe probe = twoWarps("setp.eq.u32 %p2, %r0, 0;\n@%p2 st.shared.b32 [%r1], 0;\nbar.sync 0;\n"
-                         "atom.shared.add.u32 %r4, [%r1], 1;\nbar.sync 0;\nld.shared.b32 %r5, [%r1];\n" +
-                         storeResult("%r5"));
+  Probe probe =
+      twoWarps("setp.eq.u32 %p2, %r0, 0;\n@%p2 st.shared.b32 [%r1], 0;\nbar.sync 0;\n"
+               "atom.shared.add.u32 %r4, [%r1], 1;\nbar.sync 0;\nld.shared.b32 %r5, [%r1];\n" +
+               storeResult("%r5"));
   probe.expectClean();
   EXPECT_EQ(probe.out[0], 64u);
   twoWarps("setp.eq.u32 %p2, %r0, 0;\n@%p2 st.shared.b32 [%r1], 0;\nbar.sync 0;\n"
@@ -126,8 +130,9 @@ TEST(EmulatorNamedBarrier, ALeftoverArrivalIsARemark) {
 TEST(EmulatorSetmaxnreg, TheRegistersOfABlockAreAPool) {
   Probe probe;
   probe.threads = 256; // 65536 / 256 = 256, which a launch caps at 248
-  probe.body = "setp.ge.u32 %p1, %r0, 128;\n@%p1 bra B;\nsetmaxnreg.dec.sync.aligned.u32 232;\nret;\n"
-               "B: setmaxnreg.inc.sync.aligned.u32 256;";
+  probe.body =
+      "setp.ge.u32 %p1, %r0, 128;\n@%p1 bra B;\nsetmaxnreg.dec.sync.aligned.u32 232;\nret;\n"
+      "B: setmaxnreg.inc.sync.aligned.u32 256;";
   probe.expectClean();
   probe.body = "setp.ge.u32 %p1, %r0, 128;\n@%p1 bra B;\nret;\n"
                "B: setmaxnreg.inc.sync.aligned.u32 256;";
