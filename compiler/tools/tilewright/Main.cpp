@@ -8,8 +8,6 @@
 #include "compiler/tools/tilewright/Commands.h"
 #include "compiler/tools/tilewright/Output.h"
 
-#include "lib/Support/MakeError.h"
-
 #include "llvm/Config/llvm-config.h"
 
 #include <fmt/format.h>
@@ -24,7 +22,7 @@ static Result<int> dispatch(const Options &options) {
   case Subcommand::Run:
     return runRun(options);
   case Subcommand::Explain:
-    return unsupported("explain is still to come");
+    return runExplain(options);
   }
   return 0;
 }

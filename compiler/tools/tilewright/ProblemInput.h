@@ -21,7 +21,7 @@ struct ProblemInput {
   std::optional<Problem> problem;
 
   /// The values given, by name; a tensor that is only declared has none.
-  std::map<std::string, double> scalars;
+  std::map<std::string, double, std::less<>> scalars;
   std::map<std::string, OwnedTensor> tensors;
   /// The tensors that presets read, whose extents must be the problem's or 1.
   std::map<std::string, const expression::PresetTensor *> presetTensors;

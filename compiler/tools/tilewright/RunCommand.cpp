@@ -11,6 +11,7 @@
 #include "compiler/tools/tilewright/Progress.h"
 #include "compiler/tools/tilewright/RunReport.h"
 #include "compiler/tools/tilewright/RunTensors.h"
+#include "compiler/tools/tilewright/VisitedWork.h"
 #include "lib/Reference/Reference.h"
 #include "lib/Support/MakeError.h"
 
@@ -97,6 +98,23 @@ static Status checkResult(const reference::Problem &problem, const RunTensors &t
   return {};
 }
 
+/// What the kernel visits. A hand-written program need not be one walk over blocks: then the report
+/// says why there is no count.
+static Status countBlocks(const Options &options, const Compilation &compilation,
+                          const ProblemInput &input, const RunTensors &tensors,
+                          const KernelFacts &facts, RunReport &report) {
+  if (options.problem.from.value_or(Stage::Attn) > Stage::Tile)
+    return {};
+  Result<std::string> tile = compilation.text(Stage::Tile);
+  if (!tile)
+    return tile.error();
+  report.blocks = computeBlockMap(*tile, tensors.sizes, input.scalars);
+  if (report.blocks)
+    report.visitedOperations = countOperations(countVisitedScores(*report.blocks, tensors.sizes),
+                                               tensors.sizes, facts.headDim, facts.valueDim);
+  return {};
+}
+
 Result<int> tool::runRun(const Options &options) {
   if (Status checked = checkRunOptions(options); !checked)
     return checked.error();
@@ -163,6 +181,9 @@ Result<int> tool::runRun(const Options &options) {
       return checked.error();
   report.out = tensors->out.describe();
   report.schedule = compilation->schedule();
+  if (Status counted = countBlocks(options, *compilation, *input, *tensors, *facts, report);
+      !counted)
+    return counted.error();
   if (options.remarks)
     printRemarks(compilation->remarks());
   if (options.output)

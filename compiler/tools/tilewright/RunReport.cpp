@@ -27,7 +27,13 @@ static std::string formatSeconds(double seconds) {
 std::string RunReport::toText() const {
   std::string text = fmt::format("output    {}\ntime      {}, median of {} runs", out,
                                  formatSeconds(medianSeconds), runs);
-  text += fmt::format("\nschedule  {}\n", schedule);
+  if (blocks)
+    text += fmt::format(", {:.1f} GFLOP/s over the visited blocks",
+                        visitedOperations / medianSeconds * 1e-9);
+  text += fmt::format("\nschedule  {}\n", schedule.empty() ? "as the program states" : schedule);
+  text += blocks ? fmt::format("blocks    {} full, {} partial, {} skipped, for each head\n",
+                               blocks->full(), blocks->partial(), blocks->skipped())
+                 : fmt::format("blocks    not known: {}\n", blocks.error().message());
   if (check)
     text += fmt::format("check     {} ({} of {} rows): {}\n",
                         check->comparison.passed ? "passed" : "FAILED", check->rows, check->allRows,
@@ -56,6 +62,17 @@ std::string RunReport::toJson() const {
     json.attribute("schedule", schedule);
     json.attribute("time_s", number(medianSeconds));
     json.attribute("runs", static_cast<int64_t>(runs));
+    json.attribute("gflops", blocks ? number(visitedOperations / medianSeconds * 1e-9) : nullptr);
+    json.attributeBegin("blocks");
+    if (blocks)
+      json.object([&] {
+        json.attribute("skipped", blocks->skipped());
+        json.attribute("full", blocks->full());
+        json.attribute("partial", blocks->partial());
+      });
+    else
+      json.value(nullptr);
+    json.attributeEnd();
     if (!check)
       return;
     const reference::Comparison &comparison = check->comparison;

@@ -7,6 +7,7 @@
 #ifndef TILEWRIGHT_COMPILER_TOOLS_TILEWRIGHT_RUNREPORT_H
 #define TILEWRIGHT_COMPILER_TOOLS_TILEWRIGHT_RUNREPORT_H
 
+#include "compiler/Explain/BlockMap.h"
 #include "lib/Reference/Compare.h"
 
 #include <optional>
@@ -19,6 +20,9 @@ struct RunReport {
   /// Of how many timed runs, after one that is not.
   double medianSeconds = 0;
   size_t runs = 0;
+  /// Or the reason why it is not known.
+  Result<BlockMap> blocks = Error(ErrorKind::Unsupported, "the program starts below tile");
+  double visitedOperations = 0;
   struct Check {
     reference::Comparison comparison;
     size_t rows;
@@ -28,7 +32,8 @@ struct RunReport {
 
   std::string toText() const;
   /// One line, with "null" for what is unknown or not finite:
-  ///   {"out":"f32[...]","schedule":"...","time_s":...,"runs":...,
+  ///   {"out":"f32[...]","schedule":"...","time_s":...,"runs":...,"gflops":...,
+  ///    "blocks":{"skipped":...,"full":...,"partial":...},
   ///    "check":{"passed":true,"rows":...,"o":{"max_abs":...,"rms":...,"relative":...},"lse":...}}
   std::string toJson() const;
 };

@@ -1,0 +1,171 @@
+//===- ExplainCommand.cpp - tilewright explain ----------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Analysis/IoModel.h"
+#include "compiler/Driver/CompilationAccess.h"
+#include "compiler/tools/tilewright/BlockPicture.h"
+#include "compiler/tools/tilewright/CacheSizes.h"
+#include "compiler/tools/tilewright/Commands.h"
+#include "compiler/tools/tilewright/KernelFacts.h"
+#include "compiler/tools/tilewright/Output.h"
+#include "compiler/tools/tilewright/ProblemInput.h"
+#include "compiler/tools/tilewright/Progress.h"
+#include "compiler/tools/tilewright/VisitedWork.h"
+#include "lib/Expression/Parse.h"
+#include "lib/Support/MakeError.h"
+
+using namespace tilewright;
+using namespace tilewright::tool;
+
+/// More blocks than this in a row or column are drawn together.
+static constexpr int64_t maxPicture = 64;
+
+/// The lines on the problem, as far as it is known; below attn it is not.
+static std::string describeProblem(const ParsedProblem *problem, const KernelFacts &facts,
+                                   const ProblemInput &input) {
+  std::string text = fmt::format("problem     head dim {}, value dim {}, {} to {}{}\n",
+                                 facts.headDim, facts.valueDim, nameOf(facts.dtype),
+                                 nameOf(facts.outDType), facts.lse ? ", with lse" : "");
+  if (!problem)
+    return text;
+  for (const expression::Expression &score : problem->scores)
+    text += fmt::format("  score     {}\n", toString(score, problem->declarations));
+  for (const expression::Expression &mask : problem->masks)
+    text += fmt::format("  mask      {}\n", toString(mask, problem->declarations));
+  if (problem->masks.empty())
+    text += "  mask      none\n";
+  for (const auto &[name, value] : input.scalars)
+    text += fmt::format("  scalar    {} = {}\n", name, value);
+  return text;
+}
+
+static std::string describeBlocks(const BlockMap &map, const ProblemSizes &sizes,
+                                  const KernelFacts &facts) {
+  const auto operations = [&](double scores) {
+    return countOperations(scores, sizes, facts.headDim, facts.valueDim) * 1e-9;
+  };
+  const double allScores = double(sizes.queryLength) * double(sizes.keyLength);
+  const int64_t visited = map.full() + map.partial();
+  const BlockPicture picture = drawBlocks(map, maxPicture);
+  std::string together;
+  if (picture.queryBlocks > 1 || picture.keyBlocks > 1)
+    together = fmt::format("; each character stands for {} by {} blocks", picture.queryBlocks,
+                           picture.keyBlocks);
+  return fmt::format(
+      "\nblocks      {} queries (down) by {} keys (across), of one head; # full: no mask code,\n"
+      "            + partial, . skipped: not visited{}\n\n{}\n"
+      "counts      {} full, {} partial, {} skipped; {} of {} blocks visited\n"
+      "operations  {:.4g} GFLOP in the visited blocks of all heads; {:.4g} without a mask\n",
+      map.blockQ, map.blockKV, scale, picture.text, map.full(), map.partial(), map.skipped(),
+      visited, visited + map.skipped(), operations(countVisitedScores(map, sizes)),
+      operations(allScores));
+}
+
+/// One line of the model for one fast memory.
+static std::string describeAccesses(const IoModel &model, std::string_view name, int64_t bytes) {
+  const double elements = double(bytes) / double(sizeOf(model.dtype));
+  const std::string memory =
+      fmt::format("{} of {}, M = {:.0f} elements", name, formatBytes(double(bytes)), elements);
+  switch (model.range(elements)) {
+  case IoModel::Range::Holds:
+    return fmt::format("  {}: {:.2f} times fewer; limit for long sequences {:.2f}\n", memory,
+                       model.accessRatio(elements), model.accessRatioLimit(elements));
+  case IoModel::Range::MemoryTooSmall:
+    return fmt::format("  {}: the model does not hold, M is below d^2\n", memory);
+  case IoModel::Range::AllFits:
+    return fmt::format("  {}: the model does not hold, M is above T d: all of it fits\n", memory);
+  }
+  return "";
+}
+
+static std::string describeMemory(const IoModel &model, const std::string &scratch,
+                                  const CacheSizes &caches) {
+  return fmt::format(
+      "\nmemory      query, key and value {}; a table of all scores, never stored, would be {}\n"
+      "scratch     {}\n"
+      "accesses    of slow memory, against a kernel that stores the scores. A model in closed "
+      "form,\n"
+      "            not a measurement: (T^2 + T d) / (T^2 d^2 / M + T d), for d^2 <= M <= T d\n"
+      "            ({}):\n{}{}",
+      formatBytes(model.inputBytes()), formatBytes(model.scoreTableBytes()), scratch,
+      caches.measured ? "M from this machine's caches of one core"
+                      : "M assumed, since the machine's caches are not known",
+      describeAccesses(model, "L1", caches.level1), describeAccesses(model, "L2", caches.level2));
+}
+
+/// What a launch of these sizes needs besides the tensors.
+static Result<std::string> describeScratch(const Options &options, const Compilation &compilation,
+                                           const KernelFacts &facts) {
+  const std::string stack = fmt::format("{} of stack a thread for tiles, whatever the lengths",
+                                        formatBytes(double(facts.scratchBytes)));
+  if (!options.compile.cpu.empty())
+    return stack + "; the workspace is known only on the processor itself";
+  Result<Kernel> kernel = compilation.kernel();
+  if (!kernel)
+    return kernel.error();
+  Result<size_t> workspace = kernel->workspaceSize(options.sizes);
+  if (!workspace)
+    return workspace.error();
+  return fmt::format("{} of workspace; {}", formatBytes(double(*workspace)), stack);
+}
+
+static Result<std::string> explain(const Options &options, const ProblemInput &input) {
+  Progress progress("compiling");
+  Result<Compilation> compilation = compileInput(options, input);
+  if (!compilation)
+    return compilation.error();
+  Result<KernelFacts> facts = readKernelFacts(*compilation);
+  if (!facts)
+    return facts.error();
+  Result<std::string> scratch = describeScratch(options, *compilation, *facts);
+  if (!scratch)
+    return scratch.error();
+
+  const ProblemSizes &sizes = options.sizes;
+  std::string text = describeProblem(CompilationAccess::problem(*compilation), *facts, input);
+  text += fmt::format(
+      "sizes       batch {}, heads {}, kv heads {}, {} queries, {} keys\n"
+      "target      {}, {}\nschedule    {}\n",
+      sizes.batch, sizes.heads, sizes.kvHeads, sizes.queryLength, sizes.keyLength,
+      options.compile.target, options.compile.cpu.empty() ? "this machine" : options.compile.cpu,
+      compilation->schedule().empty() ? "as the program states" : compilation->schedule());
+  if (options.problem.from.value_or(Stage::Attn) <= Stage::Tile) {
+    Result<std::string> tile = compilation->text(Stage::Tile);
+    if (!tile)
+      return tile.error();
+    Result<BlockMap> map = computeBlockMap(*tile, sizes, input.scalars);
+    text += map ? describeBlocks(*map, sizes, *facts)
+                : fmt::format("\nblocks      not known: {}\n", map.error().message());
+  }
+  const IoModel model = {sizes, facts->headDim, facts->valueDim, facts->dtype};
+  text += describeMemory(model, *scratch,
+                         options.compile.cpu.empty() ? CacheSizes::ofThisMachine() : CacheSizes());
+  text += "\ndecisions\n";
+  if (compilation->remarks().empty())
+    text += "  the compiler has no remarks\n";
+  for (const Remark &remark : compilation->remarks())
+    text += fmt::format("  {}: {}\n", remark.pass, remark.message);
+  return text;
+}
+
+Result<int> tool::runExplain(const Options &options) {
+  if (options.sizes.queryLength < 0)
+    return invalidArgument("--lengths Tq,Tk is missing");
+  const ProblemSizes &s = options.sizes;
+  if (Status checked =
+          expression::checkSizes({s.batch, s.heads, s.kvHeads, s.queryLength, s.keyLength});
+      !checked)
+    return checked.error().within("--heads");
+  Result<ProblemInput> input = readProblem(options.problem);
+  if (!input)
+    return input.error();
+  Result<std::string> text = explain(options, *input);
+  if (!text)
+    return text.error();
+  if (Status written = writeStdout(*text); !written)
+    return written.error();
+  return 0;
+}
