@@ -50,7 +50,7 @@ static LogicalResult verifyProduct(tile::MmaOp product) {
   return success();
 }
 
-static LogicalResult verifyOp(Operation *op) {
+LogicalResult tilewright::verifyTileOp(Operation *op) {
   if (isa<tile::BlockRangesOp>(op))
     return op->emitError("block ranges must be written out before: run tile-expand-block-ranges");
   for (Type type : llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()))
@@ -87,7 +87,7 @@ LogicalResult tilewright::verifyTileProgram(Block &program) {
       return WalkResult::advance();
     if (isa<tile::LoadOp, tile::GatherOp>(op))
       read.insert(tensorOf(op));
-    return WalkResult(verifyOp(op));
+    return WalkResult(verifyTileOp(op));
   });
   if (result.wasInterrupted())
     return failure();

@@ -11,8 +11,10 @@
 
 namespace tilewright {
 
-/// Whether every op below `program`, the body of a tile program, is one of docs/tile.md's grammar;
-/// if not, says so at the op.
+/// Whether an op is one of docs/tile.md's grammar; if not, says so at the op.
+mlir::LogicalResult verifyTileOp(mlir::Operation *op);
+
+/// Whether every op of the body of a tile program is, and no tensor is both read and written.
 mlir::LogicalResult verifyTileProgram(mlir::Block &program);
 
 /// Emits the vector code of one item of a tile program. `scalars` maps what the body uses from

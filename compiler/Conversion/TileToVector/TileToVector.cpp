@@ -24,7 +24,12 @@ using namespace tilewright;
 /// More scratch than this does not fit the stack of an executor's thread.
 static constexpr int64_t maxScratchBytes = 4 << 20;
 
-/// The forall of a tile program: the only op of its function that is not scalar code.
+static bool isTileConstant(Operation *op) {
+  return isa<arith::ConstantOp>(op) && isa<TensorType>(op->getResultTypes().front());
+}
+
+/// The forall of a tile program: the only op of its function that is not scalar code, constants
+/// aside.
 static FailureOr<scf::ForallOp> findProgram(func::FuncOp function) {
   scf::ForallOp program;
   if (!function.getBody().hasOneBlock())
@@ -38,10 +43,13 @@ static FailureOr<scf::ForallOp> findProgram(func::FuncOp function) {
       program = forall;
       continue;
     }
-    const bool isScalar = op.getNumRegions() == 0 && isMemoryEffectFree(&op) &&
-                          llvm::none_of(op.getResultTypes(), llvm::IsaPred<TensorType>);
-    if (!isScalar)
+    if (isTileConstant(&op)) {
+      if (failed(verifyTileOp(&op)))
+        return failure();
+    } else if (op.getNumRegions() != 0 || !isMemoryEffectFree(&op) ||
+               llvm::any_of(op.getResultTypes(), llvm::IsaPred<TensorType>)) {
       return op.emitError("outside of the scf.forall, a tile program has only scalar code");
+    }
     if (program)
       return op.emitError("a tile program ends with its scf.forall");
   }
@@ -170,7 +178,8 @@ struct TileToVector : tilewright::impl::ConvertTileToVectorBase<TileToVector> {
     for (Operation &op : function.getBody().front()) {
       if (&op == program)
         break;
-      b.clone(op, scalars);
+      if (!isTileConstant(&op))
+        b.clone(op, scalars);
     }
     SmallVector<Value> extents;
     for (auto [low, high, step] : llvm::zip_equal(bounds(b, program.getMixedLowerBound(), scalars),
