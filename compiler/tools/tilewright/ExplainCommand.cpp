@@ -59,7 +59,7 @@ static std::string describeBlocks(const BlockMap &map, const ProblemSizes &sizes
       "            + partial, . skipped: not visited{}\n\n{}\n"
       "counts      {} full, {} partial, {} skipped; {} of {} blocks visited\n"
       "operations  {:.4g} GFLOP in the visited blocks of all heads; {:.4g} without a mask\n",
-      map.blockQ, map.blockKV, scale, picture.text, map.full(), map.partial(), map.skipped(),
+      map.blockQ, map.blockKV, together, picture.text, map.full(), map.partial(), map.skipped(),
       visited, visited + map.skipped(), operations(countVisitedScores(map, sizes)),
       operations(allScores));
 }
