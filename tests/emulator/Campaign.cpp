@@ -1,0 +1,262 @@
+//===- Campaign.cpp - Real kernels and planted faults ---------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//   tilewright-emulator-campaign kernels [SEEDS]   every variant and shape: values, no findings
+//   tilewright-emulator-campaign mutants [STRIDE]  every STRIDE-th fault: found, or listed
+//   tilewright-emulator-campaign speed             thread-instructions a second, by length
+//
+// `mutants` fails when a fault in executed code is neither found nor of a kind
+// that docs/emulator.md explains.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tests/emulator/AttentionKernel.h"
+#include "tests/emulator/Mutations.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <charconv>
+#include <map>
+#include <set>
+#include <string_view>
+
+using namespace tilewright;
+using namespace tilewright::emulator;
+using namespace tilewright::emulator::test;
+
+namespace {
+
+const Variant variants[] = {
+    {.name = "d64",
+     .headDim = 64,
+     .warpgroups = 2,
+     .blockKeys = 64,
+     .stages = 2,
+     .mode = 2,
+     .stored = "attention_d64.ptx"},
+    {.name = "d64_causal",
+     .headDim = 64,
+     .warpgroups = 4,
+     .blockKeys = 64,
+     .stages = 6,
+     .mode = 2,
+     .causal = 1,
+     .skip = 1,
+     .stored = "attention_d64_causal.ptx"},
+    {.name = "d128_pingpong",
+     .headDim = 128,
+     .warpgroups = 2,
+     .blockKeys = 128,
+     .stages = 2,
+     .pingPong = 1},
+    {.name = "d128_causal",
+     .headDim = 128,
+     .warpgroups = 2,
+     .blockKeys = 128,
+     .stages = 2,
+     .pingPong = 1,
+     .causal = 1},
+    {.name = "d64_3wg",
+     .headDim = 64,
+     .warpgroups = 3,
+     .blockKeys = 128,
+     .stages = 3,
+     .mode = 2,
+     .pingPong = 1},
+};
+
+constexpr Shape shapes[] = {{256, 2, 1, 1}, {300, 3, 6, 2}, {129, 1, 100, 1}, {77, 2, -1, 1}};
+
+/// The module, or nothing and a message.
+Result<Module> load(const Variant &variant) {
+  const std::string ptx = ptxOf(variant);
+  if (ptx.empty())
+    return Error(ErrorKind::Unsupported, "no nvcc to compile it");
+  return loadModule(ptx, "attn");
+}
+
+int runKernels(uint64_t seeds) {
+  int failures = 0;
+  for (const Variant &variant : variants) {
+    Result<Module> module = load(variant);
+    if (!module) {
+      const bool skipped =
+          module.error().kind() == ErrorKind::Unsupported && variant.stored.empty();
+      fmt::print("{}: {}{}\n", variant.name, skipped ? "skipped: " : "", module.error().message());
+      failures += !skipped;
+      continue;
+    }
+    for (const Shape &shape : shapes) {
+      const AttentionCase attention(variant, shape);
+      std::vector<uint16_t> first;
+      double worst = 0, worstLse = 0, seconds = 0;
+      uint64_t instructions = 0;
+      for (uint64_t seed = 1; seed <= seeds; ++seed) {
+        Result<AttentionCase::Result> result = attention.run(*module, {.seed = seed});
+        if (!result || result->outcome.finding || !result->valuesAreRight() ||
+            (!first.empty() && result->output != first)) {
+          ++failures;
+          fmt::print("{} T={} seed {}: {}\n", variant.name, shape.length, seed,
+                     !result ? result.error().message()
+                     : result->outcome.finding
+                         ? toText(*result->outcome.finding)
+                         : fmt::format("error {} lse {}", result->outputError, result->lseError));
+          break;
+        }
+        first = result->output;
+        worst = std::max(worst, result->outputError);
+        worstLse = std::max(worstLse, result->lseError);
+        seconds += result->seconds;
+        instructions += result->outcome.statistics.threadInstructions;
+      }
+      fmt::print("{} T={} heads={} amplitude={}: error {:.5f}, lse {:.1e}, {:.1f} ms a run, {:.0f} "
+                 "million thread-instructions/s\n",
+                 variant.name, shape.length, shape.heads, shape.amplitude, worst, worstLse,
+                 seconds / double(seeds) * 1e3, double(instructions) / seconds / 1e6);
+    }
+  }
+  return failures != 0;
+}
+
+struct Tally {
+  uint32_t executed = 0, found = 0, neverExecuted = 0;
+  std::map<std::string, uint32_t> by;
+};
+
+/// Kinds whose survivors are harmless; docs/emulator.md says why.
+const std::set<std::string, std::less<>> mayBeHarmless = {"drop fence.mbarrier_init",
+                                                          "drop fence.proxy",
+                                                          "B LBO wrong, K-major (ignored)",
+                                                          "B LBO wrong, MN-major",
+                                                          "drop wgmma.fence",
+                                                          "drop mbarrier.arrive",
+                                                          "drop bar.warp.sync",
+                                                          "drop wgmma.wait_group",
+                                                          "drop wgmma.commit_group",
+                                                          "drop bar.sync",
+                                                          "drop bar.arrive",
+                                                          "drop setmaxnreg.dec"};
+
+int runMutants(uint32_t stride) {
+  constexpr Shape mutantShapes[] = {{512, 2, 1, 1}, {500, 1, 100, 1}, {300, 6, 1, 1}};
+  constexpr uint64_t seedsEach = 3;
+  int failures = 0;
+  for (const Variant &variant : variants) {
+    if (variant.name == "d64_3wg" || variant.name == "d128_causal")
+      continue;
+    const std::string ptx = ptxOf(variant);
+    Result<Module> original =
+        ptx.empty() ? Result<Module>(Error(ErrorKind::Unsupported, "")) : loadModule(ptx, "attn");
+    if (!original)
+      continue;
+    std::vector<AttentionCase> cases;
+    std::set<uint32_t> executedLines;
+    for (const Shape &shape : mutantShapes) {
+      cases.emplace_back(variant, shape);
+      for (uint64_t seed = 1; seed <= seedsEach; ++seed) {
+        Result<AttentionCase::Result> result = cases.back().run(*original, {.seed = seed});
+        if (!result || result->outcome.finding || !result->valuesAreRight()) {
+          fmt::print("{}: the kernel itself fails\n", variant.name);
+          return 1;
+        }
+        for (size_t i = 0; i < result->outcome.executed.size(); ++i)
+          if (result->outcome.executed[i])
+            executedLines.insert(original->ops[i].line);
+      }
+    }
+    std::map<std::string, Tally> tallies;
+    std::vector<std::string> survivors;
+    const std::vector<Mutant> mutants = mutate(ptx, variant.blockKeys * variant.headDim * 2, 8);
+    for (size_t i = 0; i < mutants.size(); i += stride) {
+      const Mutant &mutant = mutants[i];
+      Tally &tally = tallies[mutant.kind];
+      if (!executedLines.contains(mutant.line)) {
+        ++tally.neverExecuted;
+        continue;
+      }
+      ++tally.executed;
+      std::string by;
+      Result<Module> module = loadModule(plant(ptx, mutant), "attn");
+      if (!module)
+        by = "decoder: " + module.error().message();
+      for (const AttentionCase &attention : cases)
+        for (uint64_t seed = 1; seed <= seedsEach && by.empty(); ++seed) {
+          Result<AttentionCase::Result> result =
+              attention.run(*module, {.seed = seed, .budget = 20'000'000});
+          if (!result)
+            by = result.error().message();
+          else if (result->outcome.finding)
+            by = nameOf(result->outcome.finding->kind);
+          else if (!result->valuesAreRight())
+            by = "value";
+        }
+      if (!by.empty()) {
+        ++tally.found;
+        ++tally.by[by];
+        continue;
+      }
+      survivors.push_back(fmt::format("line {}: {}: {}", mutant.line, mutant.kind,
+                                      original->lineText(mutant.line)));
+      failures += !mayBeHarmless.contains(mutant.kind);
+    }
+    fmt::print("\n{}\n", variant.name);
+    for (const auto &[kind, tally] : tallies) {
+      std::vector<std::string> by;
+      for (const auto &[finding, count] : tally.by)
+        by.push_back(fmt::format("{} {}", finding, count));
+      fmt::print("| {} | {} | {} | {} | {} |\n", kind, tally.executed, tally.neverExecuted,
+                 tally.found, fmt::join(by, ", "));
+    }
+    for (const std::string &survivor : survivors)
+      fmt::print("left: {}\n", survivor);
+  }
+  return failures != 0;
+}
+
+int measureSpeed() {
+  for (const Variant &variant : variants) {
+    Result<Module> module = load(variant);
+    if (!module)
+      continue;
+    for (uint32_t length : {256u, 512u, 1024u, 2048u}) {
+      const AttentionCase attention(variant, {length, 1, 1, 1});
+      for (bool checkRaces : {true, false}) {
+        double best = 1e9;
+        uint64_t instructions = 0;
+        for (uint64_t seed = 1; seed <= 8; ++seed) {
+          Result<AttentionCase::Result> result =
+              attention.run(*module, {.seed = seed, .checkRaces = checkRaces});
+          if (!result || result->outcome.finding)
+            return 1;
+          best = std::min(best, result->seconds);
+          instructions = result->outcome.statistics.threadInstructions;
+        }
+        fmt::print("| {} | {} | {} | {:.1f} | {:.1f} | {:.0f} |\n", variant.name, length,
+                   checkRaces ? "on" : "off", best * 1e3, double(instructions) / 1e6,
+                   double(instructions) / best / 1e6);
+      }
+    }
+  }
+  return 0;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  const std::string_view mode = argc > 1 ? argv[1] : "";
+  uint32_t number = 8;
+  if (argc > 2) {
+    const std::string_view digits = argv[2];
+    std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  }
+  if (mode == "kernels")
+    return runKernels(std::max(number, 1u));
+  if (mode == "mutants")
+    return runMutants(std::max(number, 1u));
+  if (mode == "speed")
+    return measureSpeed();
+  fmt::print("tilewright-emulator-campaign kernels [SEEDS] | mutants [STRIDE] | speed\n");
+  return 2;
+}
