@@ -10,6 +10,7 @@
 #include "compiler/Driver/Implementation.h"
 #include "compiler/Frontend/BuildProblem.h"
 #include "compiler/Frontend/ParseModule.h"
+#include "compiler/Frontend/PrintModule.h"
 #include "compiler/Frontend/ReadProblem.h"
 #include "compiler/Pipelines/CpuPipeline.h"
 #include "dialect/Attn/Attn.h"
@@ -45,10 +46,11 @@ static Result<Schedule> findSchedule(attn::ForwardOp forward, const ParsedProble
   return parsed;
 }
 
-/// Goes on from a module at stage attn.
+/// Goes on from a module at stage attn. `text` is what it was read from, if anything: errors and
+/// remarks then speak of the places in the user's file.
 static Result<Compilation>
 startAtProblem(const std::shared_ptr<Compilation::Implementation> &implementation, ModuleOp module,
-               const CompileOptions &options) {
+               const CompileOptions &options, std::string_view text = {}) {
   attn::ForwardOp forward;
   module.walk([&](attn::ForwardOp op) { forward = op; });
   Result<Schedule> schedule =
@@ -56,7 +58,8 @@ startAtProblem(const std::shared_ptr<Compilation::Implementation> &implementatio
   if (!schedule)
     return schedule.error();
   implementation->schedule = *schedule;
-  implementation->setFirstText(module);
+  const bool isAsRead = !text.empty() && options.schedule.empty();
+  implementation->setFirstText(isAsRead ? std::string(text) : printModule(module));
   return Compilation(implementation);
 }
 
@@ -96,9 +99,9 @@ Result<Compilation> tilewright::compileText(std::string_view text, Stage from,
     if (!problem)
       return problem.error();
     implementation->problem = *std::move(problem);
-    return startAtProblem(implementation, **module, options);
+    return startAtProblem(implementation, **module, options, text);
   }
-  implementation->setFirstText(**module);
+  implementation->setFirstText(std::string(text));
   return Compilation(implementation);
 }
 

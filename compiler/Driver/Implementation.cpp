@@ -62,8 +62,8 @@ Compilation::Implementation::Implementation(CpuTarget target, Stage from)
   assert(succeeded(enabled) && "a streamer of our own cannot fail to open");
 }
 
-void Compilation::Implementation::setFirstText(ModuleOp module) {
-  texts.emplace(from, printModule(module));
+void Compilation::Implementation::setFirstText(std::string text) {
+  texts.emplace(from, std::move(text));
 }
 
 Result<std::string> Compilation::Implementation::text(Stage stage) {

@@ -35,7 +35,7 @@ public:
   std::optional<ParsedProblem> problem;
   std::optional<Schedule> schedule;
 
-  void setFirstText(mlir::ModuleOp module);
+  void setFirstText(std::string text);
 
   Result<std::string> text(Stage stage);
   Result<Kernel> kernel();

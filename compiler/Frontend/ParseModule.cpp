@@ -115,8 +115,12 @@ private:
       defined = &aliasDepths[name];
       return;
     }
-    if (const auto found = aliasDepths.find(name); found != aliasDepths.end())
-      noteDepth(levels.size() + found->second);
+    const auto found = aliasDepths.find(name);
+    if (found == aliasDepths.end())
+      return;
+    if (defined == &found->second) // nothing is defined by itself, so its definition is over
+      defined = nullptr;
+    noteDepth(levels.size() + found->second);
   }
 
   /// Depths count the outermost level, so that a chain of aliases grows by one a link.
@@ -145,6 +149,22 @@ private:
 };
 } // namespace
 
+/// MLIR does not name an op of an unknown dialect that is written in the generic form. Such an op
+/// stands in quotes before the place of the message.
+static std::string nameUnknownOp(std::string message, StringRef text) {
+  StringRef rest = message;
+  size_t line = 0, column = 0;
+  if (rest.consumeInteger(10, line) || !rest.consume_front(":") ||
+      rest.consumeInteger(10, column) ||
+      !rest.starts_with(": operation being parsed with an unregistered dialect"))
+    return message;
+  for (size_t i = 1; i < line; ++i)
+    text = text.split('\n').second;
+  const StringRef before = text.take_front(column - 1).rtrim("\" ");
+  return fmt::format("{}:{}: '{}' is an op of a dialect that is not known here", line, column,
+                     before.rsplit('"').second.str());
+}
+
 Result<OwningOpRef<ModuleOp>> tilewright::parseModule(std::string_view text, MLIRContext &context) {
   if (text.size() > maxModuleBytes)
     return invalidArgument("the module has {} bytes; at most {} are accepted", text.size(),
@@ -159,6 +179,7 @@ Result<OwningOpRef<ModuleOp>> tilewright::parseModule(std::string_view text, MLI
   CollectDiagnostics diagnostics(context);
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(terminated, ParserConfig(&context));
   if (!module)
-    return invalidArgument("{}", diagnostics.message("the module cannot be parsed"));
+    return invalidArgument("{}",
+                           nameUnknownOp(diagnostics.message("the module cannot be parsed"), text));
   return module;
 }

@@ -300,8 +300,8 @@ private:
           return operand(in[0]);
         })
         .Case([&](arith::ExtUIOp) -> Result<NodeId> {
-          if (!result.isInteger(32))
-            return noCounterpart(result);
+          if (in[0].getType().isInteger(32) || (!result.isInteger(32) && !result.isInteger(64)))
+            return noCounterpart(in[0].getType());
           return extend(op, 1);
         })
         .Case([&](arith::ExtSIOp) -> Result<NodeId> {

@@ -6,6 +6,7 @@
 
 #include "dialect/Attn/Attn.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/Matchers.h"
@@ -24,6 +25,12 @@ void AttnDialect::initialize() {
 #define GET_OP_LIST
 #include "dialect/Attn/AttnOps.cpp.inc"
       >();
+}
+
+/// Divisions fold to the constants of the code around them.
+Operation *AttnDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type,
+                                            Location location) {
+  return arith::ConstantOp::materialize(builder, value, type, location);
 }
 
 static bool isIdentifier(StringRef text) {

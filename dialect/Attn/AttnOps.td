@@ -24,6 +24,8 @@ def Attn_Dialect : Dialect {
     message speaks of it.
   }];
   let hasRegionArgAttrVerify = 1;
+  let hasConstantMaterializer = 1;
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
 class Attn_Op<string mnemonic, list<Trait> traits = []> : Op<Attn_Dialect, mnemonic, traits>;

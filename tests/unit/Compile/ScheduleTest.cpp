@@ -1,0 +1,58 @@
+//===- ScheduleTest.cpp - Schedules as text and the compiler's choice -----===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Pipelines/CpuPipeline.h"
+
+#include <gtest/gtest.h>
+
+using namespace tilewright;
+
+static constexpr Schedule defaults = {.blockQ = 24, .blockKV = 96};
+
+static std::string refusal(std::string_view text) {
+  const Result<Schedule> schedule = parseSchedule(text, defaults);
+  return schedule ? "" : schedule.error().message();
+}
+
+TEST(Schedule, FieldsNotNamedKeepTheirValue) {
+  EXPECT_EQ(*parseSchedule("", defaults), defaults);
+  EXPECT_EQ(*parseSchedule("block_q=7", defaults), (Schedule{7, 96}));
+  EXPECT_EQ(*parseSchedule("block_kv=13", defaults), (Schedule{24, 13}));
+  EXPECT_EQ(*parseSchedule("block_kv = 4096, block_q = 1", defaults), (Schedule{1, 4096}));
+}
+
+TEST(Schedule, TextIsReadBack) {
+  EXPECT_EQ(toString(defaults), "block_q=24,block_kv=96");
+  EXPECT_EQ(*parseSchedule(toString({7, 13}), defaults), (Schedule{7, 13}));
+}
+
+TEST(Schedule, ErrorsNameFieldValueAndLimit) {
+  EXPECT_EQ(refusal("block_q=0"),
+            "schedule has block_q = '0'; it must be an integer from 1 to 4096");
+  EXPECT_EQ(refusal("block_kv=4097"),
+            "schedule has block_kv = '4097'; it must be an integer from 1 to 4096");
+  EXPECT_EQ(refusal("block_q=99999999999999999999"),
+            "schedule has block_q = '99999999999999999999'; it must be an integer from 1 to 4096");
+  EXPECT_EQ(refusal("block_q=x"),
+            "schedule has block_q = 'x'; it must be an integer from 1 to 4096");
+  EXPECT_EQ(refusal("block_q"), "schedule has block_q = ''; it must be an integer from 1 to 4096");
+  EXPECT_EQ(refusal("stages=3"),
+            "schedule has the unknown field 'stages'; fields are block_q, block_kv");
+  EXPECT_EQ(refusal("block_q=1,,block_kv=2"),
+            "schedule has the unknown field ''; fields are block_q, block_kv");
+  EXPECT_EQ(refusal("block_q=1,block_q=2"), "schedule names block_q twice");
+}
+
+TEST(Schedule, TheDefaultFollowsTheRegisterTileAndTheWidth) {
+  CpuTarget target;
+  target.lanes = 8;
+  target.vectors = 3;
+  EXPECT_EQ(defaultCpuSchedule(target, false, 64, 64), (Schedule{24, 96}));
+  EXPECT_EQ(defaultCpuSchedule(target, true, 64, 64), (Schedule{12, 96}));
+  EXPECT_EQ(defaultCpuSchedule(target, false, 96, 97), (Schedule{24, 64}));
+  EXPECT_EQ(defaultCpuSchedule(target, false, 160, 8), (Schedule{24, 64}));
+  EXPECT_EQ(defaultCpuSchedule(target, false, 161, 8), (Schedule{24, 48}));
+}
