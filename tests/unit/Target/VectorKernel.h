@@ -7,14 +7,13 @@
 #ifndef TILEWRIGHT_TESTS_UNIT_TARGET_VECTORKERNEL_H
 #define TILEWRIGHT_TESTS_UNIT_TARGET_VECTORKERNEL_H
 
+#include "compiler/Pipelines/CpuPipeline.h"
 #include "compiler/Pipelines/Register.h"
 #include "compiler/Target/CPU/CpuKernel.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Parser/Parser.h"
-#include "mlir/Pass/PassManager.h"
-#include "mlir/Pass/PassRegistry.h"
 
 #include <gtest/gtest.h>
 
@@ -31,13 +30,8 @@ public:
   mlir::ModuleOp operator*() { return *module; }
 
   mlir::ModuleOp lower() {
-    registerPasses();
-    mlir::PassManager passes(&context);
-    EXPECT_TRUE(mlir::succeeded(mlir::parsePassPipeline(
-        "canonicalize,convert-scf-to-cf,expand-strided-metadata,convert-math-to-libm,"
-        "convert-to-llvm,reconcile-unrealized-casts",
-        passes)));
-    EXPECT_TRUE(mlir::succeeded(passes.run(*module)));
+    Status lowered = runPipeline(*module, vectorToLLVMPipeline());
+    EXPECT_TRUE(lowered) << lowered.error().message();
     return *module;
   }
 
