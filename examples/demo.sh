@@ -11,13 +11,15 @@ cmake --build --preset release --target tilewright
 
 # tilewright ARGUMENTS...: shows the command, then runs it.
 exec 3>&1
+bold="" plain=""
+if [[ -t 1 ]]; then bold="\033[1m" plain="\033[0m"; fi
 tilewright() {
   local argument shown="build/release/bin/tilewright"
   for argument in "$@"; do
     [[ $argument =~ ^[[:alnum:]_.,:/=-]+$ ]] || argument="'$argument'"
     shown+=" $argument"
   done
-  printf '\n\033[1m$ %s\033[0m\n' "$shown" >&3
+  printf "\n$bold\$ %s$plain\n" "$shown" >&3
   build/release/bin/tilewright "$@"
 }
 say() { printf '\n%s\n' "$*"; }
