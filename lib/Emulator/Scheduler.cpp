@@ -568,6 +568,11 @@ private:
 
 Result<Outcome> emulator::run(const Module &module, const Launch &launch,
                               const RunOptions &options) {
+#ifdef TILEWRIGHT_EMULATOR_NEEDS_AVX2
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
+    return unsupported("this build of the emulator needs AVX2 and FMA; configure with "
+                       "-DTILEWRIGHT_EMULATOR_CPU= for any x86-64");
+#endif
   if (Status status = checkLaunch(module, launch, options); !status)
     return status.error();
   Machine machine = {
