@@ -51,4 +51,21 @@ def ConvertTileToVector : Pass<"convert-tile-to-vector", "::mlir::ModuleOp"> {
     "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }
 
+def ConvertSMToNVVM : Pass<"convert-sm-to-nvvm", "::mlir::ModuleOp"> {
+  let summary = "turn programs for a multiprocessor into kernels";
+  let description = [{
+    Each function with an `sm.grid` becomes an `llvm.func` of the same name, a kernel for sm_90a: what
+    one thread does. Register tiles become vectors of the elements that a thread holds, stages and
+    phases of rings become loop-carried integers, products become inline PTX with their
+    accumulators tied through it, and control flow stays `scf`.
+
+    Tensors become addresses, extents, strides and tensor maps, only those in use; `sm.parameters` on
+    the kernel says which parameter is what, `sm.shared_memory` how many bytes to launch with.
+    Every ring must have its place in shared memory (see `sm-plan-shared-memory`).
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}
+
 #endif // TILEWRIGHT_COMPILER_CONVERSION_PASSES_TD

@@ -9,6 +9,7 @@
 #include "compiler/Conversion/Passes.h"
 #include "compiler/Transforms/Passes.h"
 #include "dialect/Attn/Attn.h"
+#include "dialect/SM/SM.h"
 #include "dialect/Tile/Tile.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
@@ -19,6 +20,7 @@
 #include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
@@ -39,6 +41,7 @@
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Transforms/Passes.h"
 
 #include <mutex>
@@ -46,10 +49,10 @@
 using namespace mlir;
 
 void tilewright::registerDialects(DialectRegistry &registry) {
-  registry.insert<attn::AttnDialect, tile::TileDialect, affine::AffineDialect, arith::ArithDialect,
-                  cf::ControlFlowDialect, func::FuncDialect, index::IndexDialect, LLVM::LLVMDialect,
-                  math::MathDialect, memref::MemRefDialect, scf::SCFDialect, ub::UBDialect,
-                  vector::VectorDialect>();
+  registry.insert<attn::AttnDialect, tile::TileDialect, sm::SMDialect, affine::AffineDialect,
+                  arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
+                  index::IndexDialect, LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
+                  scf::SCFDialect, ub::UBDialect, vector::VectorDialect>();
   arith::registerConvertArithToLLVMInterface(registry);
   cf::registerConvertControlFlowToLLVMInterface(registry);
   index::registerConvertIndexToLLVMInterface(registry);
@@ -60,6 +63,7 @@ void tilewright::registerDialects(DialectRegistry &registry) {
   vector::registerConvertVectorToLLVMInterface(registry);
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
+  registerNVVMDialectTranslation(registry); // with the dialect itself
 }
 
 void tilewright::registerPasses() {
@@ -74,6 +78,7 @@ void tilewright::registerPasses() {
     registerPass([] { return createSCFToControlFlowPass(); });
     registerPass([] { return createLowerAffinePass(); });
     registerPass([] { return createConvertToLLVMPass(); });
+    registerPass([] { return createConvertNVVMToLLVMPass(); });
     registerPass([] { return createReconcileUnrealizedCastsPass(); });
   });
 }

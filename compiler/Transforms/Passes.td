@@ -32,4 +32,13 @@ def ExpandBlockRanges : Pass<"tile-expand-block-ranges", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def PlanSharedMemory : Pass<"sm-plan-shared-memory", "::mlir::ModuleOp"> {
+  let summary = "give each ring its place in shared memory";
+  let description = [{
+    Lays the stages of a grid's rings one behind the other in the order of their creation, then the
+    barriers, and states the sum on the grid. A sum beyond what a block may have is an error.
+  }];
+  let dependentDialects = ["::tilewright::sm::SMDialect"];
+}
+
 #endif // TILEWRIGHT_COMPILER_TRANSFORMS_PASSES_TD

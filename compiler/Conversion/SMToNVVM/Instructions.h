@@ -1,0 +1,75 @@
+//===- Instructions.h - What an sm_90a thread can be told -------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Single instructions as functions that build them: NVVM ops where MLIR has them,
+// inline PTX where it has none (products with operands in registers, waits that
+// hold registers back) or where its op would name shared memory by a 64-bit
+// pointer. Shared memory is addressed by i32 throughout. Semantics: NVIDIA's PTX
+// ISA 8.7.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWRIGHT_COMPILER_CONVERSION_SMTONVVM_INSTRUCTIONS_H
+#define TILEWRIGHT_COMPILER_CONVERSION_SMTONVVM_INSTRUCTIONS_H
+
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace tilewright::sm90 {
+
+using Builder = mlir::ImplicitLocOpBuilder;
+using mlir::Type;
+using mlir::Value;
+using mlir::ValueRange;
+
+/// Integer constants of 32 bits.
+Value constant(Builder &b, int64_t value);
+
+/// threadIdx.x and blockIdx.x, i32.
+Value threadIndex(Builder &b);
+Value blockIndex(Builder &b);
+/// The dynamic shared memory's address; `symbol` is its global.
+Value sharedMemoryBase(Builder &b, llvm::StringRef symbol);
+
+/// Lane 0's value in all lanes: also tells ptxas that it is uniform.
+Value fromFirstLane(Builder &b, Value value);
+/// The value of lane `lane ^ mask`.
+Value exchange(Builder &b, Value value, int mask);
+
+/// 2^x and log2(x), approximate, denormals flushed; 1/x likewise. f32.
+Value exp2(Builder &b, Value x);
+Value log2(Builder &b, Value x);
+Value reciprocal(Builder &b, Value x);
+
+/// All threads of the block.
+void blockBarrier(Builder &b);
+/// More (or fewer) registers for the threads of this warpgroup than the launch gave them.
+void setRegisters(Builder &b, int64_t count, bool increase);
+
+void barrierInit(Builder &b, Value address, int64_t count);
+/// Makes initialised barriers visible to the copy engine.
+void barrierInitFence(Builder &b);
+void barrierArrive(Builder &b, Value address);
+/// The same in the lanes where `lane` is 0.
+void barrierArriveFromFirstLane(Builder &b, Value address, Value lane);
+void barrierExpect(Builder &b, Value address, int64_t bytes);
+/// Spins until the phase of this parity is over.
+void barrierWait(Builder &b, Value address, Value parity);
+
+/// Starts a copy of a box at `coordinates` (i32, innermost first) to shared memory.
+void copyBox(Builder &b, Value destination, Value tensorMap, Value barrier, ValueRange coordinates);
+
+/// Orders what threads did to these registers before the products that follow; returns them.
+llvm::SmallVector<Value> productFence(Builder &b, ValueRange registers);
+/// One wgmma m64nNk16. `lhs` is one i64 descriptor or four i32 registers, `accumulator` N / 2 f32
+/// or empty for zero. Returns the N / 2 registers of the result, in flight.
+llvm::SmallVector<Value> product(Builder &b, int64_t columns, Type element, ValueRange lhs,
+                                 Value rhsDescriptor, bool rhsIsColumnsByDepth,
+                                 ValueRange accumulator);
+void commitProducts(Builder &b);
+/// Waits until at most `pending` groups are in flight; returns the registers, ready.
+llvm::SmallVector<Value> waitForProducts(Builder &b, int64_t pending, ValueRange registers);
+
+} // namespace tilewright::sm90
+
+#endif // TILEWRIGHT_COMPILER_CONVERSION_SMTONVVM_INSTRUCTIONS_H

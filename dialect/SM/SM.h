@@ -1,0 +1,52 @@
+//===- SM.h - The sm dialect ------------------------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWRIGHT_DIALECT_SM_SM_H
+#define TILEWRIGHT_DIALECT_SM_SM_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/TensorEncoding.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialect/SM/SMDialect.h.inc"
+#include "dialect/SM/SMEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialect/SM/SMAttrs.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "dialect/SM/SMTypes.h.inc"
+
+#define GET_OP_CLASSES
+#include "dialect/SM/SMOps.h.inc"
+
+namespace tilewright::sm {
+
+/// What one block of an sm_90a multiprocessor may use.
+inline constexpr int64_t maxSharedMemory = 232448;
+inline constexpr int64_t registerFile = 65536;
+inline constexpr int64_t maxThreads = 1024;
+
+/// A warpgroup, which computes products together, and the rows of one of its products.
+inline constexpr int64_t warpgroupThreads = 128;
+inline constexpr int64_t warpgroupWarps = 4;
+inline constexpr int64_t productRows = 64;
+
+/// The attribute of a lowered kernel with its `#sm.parameter`s.
+inline constexpr llvm::StringLiteral parametersAttribute = "sm.parameters";
+/// The attribute of a lowered kernel with the bytes of shared memory to launch it with.
+inline constexpr llvm::StringLiteral sharedMemoryAttribute = "sm.shared_memory";
+
+/// The create_ring op from which a ring's stage was taken.
+CreateRingOp ringOf(mlir::Value stage);
+
+} // namespace tilewright::sm
+
+#endif // TILEWRIGHT_DIALECT_SM_SM_H
