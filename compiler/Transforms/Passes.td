@@ -41,4 +41,23 @@ def PlanSharedMemory : Pass<"sm-plan-shared-memory", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tilewright::sm::SMDialect"];
 }
 
+def VerifyProtocol : Pass<"sm-verify-protocol", "::mlir::ModuleOp"> {
+  let summary = "check that the roles of a program fit together";
+  let description = [{
+    What a type or a single op cannot say. Changes nothing; the first violation is an error.
+
+    - A stage is committed (released) once, in the block of code that acquired (waited for) it; a
+      producer fills it by one copy before that; consumers release it after every product that
+      reads it has been awaited, and do not read it again.
+    - A ring has one producer, and its consumers go round it as often: the trip counts of both
+      are equal as polynomials in SSA values. Loops step by 1 and none is taken to run backwards.
+      Every path through a condition goes round equally often.
+    - `arrivals` is the number of warps that release a stage.
+    - A product is awaited once, is under no condition, and nothing touches its accumulator or
+      left operand in registers before that.
+    - Registers are what `setmaxnreg` takes, at most four producers share one budget, and all budgets
+      together fit into what the launch allocates; threads and shared memory fit into a block.
+  }];
+}
+
 #endif // TILEWRIGHT_COMPILER_TRANSFORMS_PASSES_TD

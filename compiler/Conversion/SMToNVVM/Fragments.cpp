@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace tilewright;
 using namespace tilewright::sm90;
 
-Place Place::of(Builder &b, Value threadIndex) {
+Place Place::of(LocBuilder &b, Value threadIndex) {
   Value lane = arith::AndIOp::create(b, threadIndex, constant(b, 31));
   Value warp = arith::ShRUIOp::create(b, threadIndex, constant(b, 5));
   return {arith::AndIOp::create(b, warp, constant(b, 3)), lane,
@@ -35,25 +35,26 @@ Type sm90::fragmentType(Type type) {
   return VectorType::get({2}, tensor.getElementType());
 }
 
-SmallVector<Value> sm90::elements(Builder &b, Value vector) {
+SmallVector<Value> sm90::elements(LocBuilder &b, Value vector) {
   return vector::ToElementsOp::create(b, vector).getResults();
 }
 
-Value sm90::fromElements(Builder &b, ValueRange elements) {
+Value sm90::fromElements(LocBuilder &b, ValueRange elements) {
   auto type = VectorType::get({static_cast<int64_t>(elements.size())}, elements[0].getType());
   return vector::FromElementsOp::create(b, type, elements);
 }
 
-Value sm90::firstRow(Builder &b, const Place &place) {
+Value sm90::firstRow(LocBuilder &b, const Place &place) {
   Value ofWarp = arith::MulIOp::create(b, place.warp, constant(b, 16));
   return arith::AddIOp::create(b, ofWarp, place.group);
 }
 
-Value sm90::firstColumn(Builder &b, const Place &place) {
+Value sm90::firstColumn(LocBuilder &b, const Place &place) {
   return arith::MulIOp::create(b, place.inGroup, constant(b, 2));
 }
 
-Value sm90::coordinates(Builder &b, const Place &place, VectorType type, Value first, int64_t dim) {
+Value sm90::coordinates(LocBuilder &b, const Place &place, VectorType type, Value first,
+                        int64_t dim) {
   Value origin =
       arith::AddIOp::create(b, first, dim == 0 ? firstRow(b, place) : firstColumn(b, place));
   SmallVector<Value> values;
@@ -63,7 +64,7 @@ Value sm90::coordinates(Builder &b, const Place &place, VectorType type, Value f
   return fromElements(b, values);
 }
 
-Value sm90::broadcast(Builder &b, Value source, VectorType type) {
+Value sm90::broadcast(LocBuilder &b, Value source, VectorType type) {
   if (!isa<VectorType>(source.getType()))
     return vector::BroadcastOp::create(b, type, source);
   SmallVector<Value> rows = elements(b, source), values;
@@ -72,7 +73,7 @@ Value sm90::broadcast(Builder &b, Value source, VectorType type) {
   return fromElements(b, values);
 }
 
-Value sm90::pack(Builder &b, Value accumulator, Type element) {
+Value sm90::pack(LocBuilder &b, Value accumulator, Type element) {
   SmallVector<Value> values = elements(b, accumulator), words;
   auto pair = VectorType::get({2}, element);
   auto word = VectorType::get({1}, b.getI32Type());
@@ -84,14 +85,14 @@ Value sm90::pack(Builder &b, Value accumulator, Type element) {
   return fromElements(b, words);
 }
 
-static Value combined(Builder &b, Value x, Value y, Combine combine) {
+static Value combined(LocBuilder &b, Value x, Value y, Combine combine) {
   // A NaN is not kept by this maximum; its own difference to the maximum is NaN again.
   if (combine == Combine::Maximum)
     return arith::MaxNumFOp::create(b, x, y);
   return arith::AddFOp::create(b, x, y);
 }
 
-Value sm90::overQuad(Builder &b, Value row, Combine combine) {
+Value sm90::overQuad(LocBuilder &b, Value row, Combine combine) {
   SmallVector<Value> values;
   for (Value value : elements(b, row)) {
     for (int mask : {1, 2})
@@ -101,7 +102,7 @@ Value sm90::overQuad(Builder &b, Value row, Combine combine) {
   return fromElements(b, values);
 }
 
-Value sm90::alongRows(Builder &b, Value accumulator, Value start, Combine combine) {
+Value sm90::alongRows(LocBuilder &b, Value accumulator, Value start, Combine combine) {
   // Two chains a row: half the latency of one.
   SmallVector<Value> chains[2], values = elements(b, accumulator), rows = elements(b, start);
   for (size_t row = 0; row < 2; ++row)

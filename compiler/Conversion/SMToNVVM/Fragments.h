@@ -27,14 +27,14 @@ struct Place {
   Value group;   // lane / 4
   Value inGroup; // lane % 4
 
-  static Place of(Builder &b, Value threadIndex);
+  static Place of(LocBuilder &b, Value threadIndex);
 };
 
 /// The vector type for a tensor or a product in flight; any other type as it is.
 Type fragmentType(Type type);
 
-llvm::SmallVector<Value> elements(Builder &b, Value vector);
-Value fromElements(Builder &b, ValueRange elements);
+llvm::SmallVector<Value> elements(LocBuilder &b, Value vector);
+Value fromElements(LocBuilder &b, ValueRange elements);
 
 /// The row (0 or 1 of a thread's two) and the column of element i of an accumulator, where the
 /// column is `columnOf(i) + 2 * inGroup` of the tile and row r is `firstRow + 8 * r`.
@@ -44,21 +44,22 @@ inline int64_t rowOf(int64_t i) {
 inline int64_t columnOf(int64_t i) {
   return 8 * (i / 4) + i % 2;
 }
-Value firstRow(Builder &b, const Place &place);
-Value firstColumn(Builder &b, const Place &place);
+Value firstRow(LocBuilder &b, const Place &place);
+Value firstColumn(LocBuilder &b, const Place &place);
 
 /// The positions of an accumulator's rows (dim 0) or columns, from `first`, i32.
-Value coordinates(Builder &b, const Place &place, mlir::VectorType type, Value first, int64_t dim);
+Value coordinates(LocBuilder &b, const Place &place, mlir::VectorType type, Value first,
+                  int64_t dim);
 /// One value in all elements, or a row vector's value in all of its row.
-Value broadcast(Builder &b, Value source, mlir::VectorType type);
+Value broadcast(LocBuilder &b, Value source, mlir::VectorType type);
 /// Rounds an accumulator to a left operand.
-Value pack(Builder &b, Value accumulator, Type element);
+Value pack(LocBuilder &b, Value accumulator, Type element);
 
 /// A thread's two row values combined over the quad, so that all four hold the same.
 enum class Combine { Sum, Maximum };
-Value overQuad(Builder &b, Value row, Combine combine);
+Value overQuad(LocBuilder &b, Value row, Combine combine);
 /// An accumulator's elements of each row in one thread combined with `start`.
-Value alongRows(Builder &b, Value accumulator, Value start, Combine combine);
+Value alongRows(LocBuilder &b, Value accumulator, Value start, Combine combine);
 
 } // namespace tilewright::sm90
 

@@ -60,90 +60,90 @@ SmallVector<Value> passThrough(ImplicitLocOpBuilder &b, const std::string &text,
 }
 } // namespace
 
-Value sm90::constant(Builder &b, int64_t value) {
+Value sm90::constant(LocBuilder &b, int64_t value) {
   return LLVM::ConstantOp::create(b, b.getI32Type(), b.getI32IntegerAttr(value));
 }
 
-Value sm90::threadIndex(Builder &b) {
+Value sm90::threadIndex(LocBuilder &b) {
   return NVVM::ThreadIdXOp::create(b, b.getI32Type());
 }
-Value sm90::blockIndex(Builder &b) {
+Value sm90::blockIndex(LocBuilder &b) {
   return NVVM::BlockIdXOp::create(b, b.getI32Type());
 }
 
-Value sm90::sharedMemoryBase(Builder &b, llvm::StringRef symbol) {
+Value sm90::sharedMemoryBase(LocBuilder &b, llvm::StringRef symbol) {
   auto pointer = LLVM::LLVMPointerType::get(b.getContext(), 3);
   Value address = LLVM::AddressOfOp::create(b, pointer, symbol);
   return LLVM::PtrToIntOp::create(b, b.getI32Type(), address);
 }
 
-Value sm90::fromFirstLane(Builder &b, Value value) {
+Value sm90::fromFirstLane(LocBuilder &b, Value value) {
   return NVVM::ShflOp::create(b, value.getType(), constant(b, -1), value, constant(b, 0),
                               constant(b, 31), NVVM::ShflKind::idx, UnitAttr());
 }
 
-Value sm90::exchange(Builder &b, Value value, int mask) {
+Value sm90::exchange(LocBuilder &b, Value value, int mask) {
   return NVVM::ShflOp::create(b, value.getType(), constant(b, -1), value, constant(b, mask),
                               constant(b, 31), NVVM::ShflKind::bfly, UnitAttr());
 }
 
-static Value intrinsic(sm90::Builder &b, StringRef name, Value x) {
+static Value intrinsic(sm90::LocBuilder &b, StringRef name, Value x) {
   return LLVM::CallIntrinsicOp::create(b, x.getType(), b.getStringAttr(name), ValueRange{x})
       .getResult(0);
 }
-Value sm90::exp2(Builder &b, Value x) {
+Value sm90::exp2(LocBuilder &b, Value x) {
   return intrinsic(b, "llvm.nvvm.ex2.approx.ftz.f", x);
 }
-Value sm90::log2(Builder &b, Value x) {
+Value sm90::log2(LocBuilder &b, Value x) {
   return intrinsic(b, "llvm.nvvm.lg2.approx.ftz.f", x);
 }
-Value sm90::reciprocal(Builder &b, Value x) {
+Value sm90::reciprocal(LocBuilder &b, Value x) {
   return intrinsic(b, "llvm.nvvm.rcp.approx.ftz.f", x);
 }
 
-void sm90::blockBarrier(Builder &b) {
+void sm90::blockBarrier(LocBuilder &b) {
   NVVM::BarrierOp::create(b);
 }
 
-void sm90::setRegisters(Builder &b, int64_t count, bool increase) {
+void sm90::setRegisters(LocBuilder &b, int64_t count, bool increase) {
   NVVM::SetMaxRegisterOp::create(b, static_cast<uint32_t>(count),
                                  increase ? NVVM::SetMaxRegisterAction::increase
                                           : NVVM::SetMaxRegisterAction::decrease);
 }
 
-void sm90::barrierInit(Builder &b, Value address, int64_t count) {
+void sm90::barrierInit(LocBuilder &b, Value address, int64_t count) {
   ptx(b, {}, fmt::format("mbarrier.init.shared::cta.b64 [$0], {};", count), "r,~{memory}",
       {address});
 }
 
-void sm90::barrierInitFence(Builder &b) {
+void sm90::barrierInitFence(LocBuilder &b) {
   NVVM::FenceMbarrierInitOp::create(b);
   NVVM::FenceProxyOp::create(b, NVVM::ProxyKind::async, NVVM::SharedSpaceAttr());
 }
 
-void sm90::barrierArrive(Builder &b, Value address) {
+void sm90::barrierArrive(LocBuilder &b, Value address) {
   ptx(b, {}, "mbarrier.arrive.shared::cta.b64 _, [$0];", "r,~{memory}", {address});
 }
 
-void sm90::barrierArriveFromFirstLane(Builder &b, Value address, Value lane) {
+void sm90::barrierArriveFromFirstLane(LocBuilder &b, Value address, Value lane) {
   ptx(b, {},
       "{\n.reg .pred p;\nsetp.eq.b32 p, $1, 0;\n@p mbarrier.arrive.shared::cta.b64 _, [$0];\n}",
       "r,r,~{memory}", {address, lane});
 }
 
-void sm90::barrierExpect(Builder &b, Value address, int64_t bytes) {
+void sm90::barrierExpect(LocBuilder &b, Value address, int64_t bytes) {
   ptx(b, {}, fmt::format("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [$0], {};", bytes),
       "r,~{memory}", {address});
 }
 
-void sm90::barrierWait(Builder &b, Value address, Value parity) {
+void sm90::barrierWait(LocBuilder &b, Value address, Value parity) {
   ptx(b, {},
       "{\n.reg .pred p;\nAGAIN:\nmbarrier.try_wait.parity.shared::cta.b64 p, [$0], $1;\n"
       "@p bra DONE;\nbra AGAIN;\nDONE:\n}",
       "r,r,~{memory}", {address, parity});
 }
 
-void sm90::copyBox(Builder &b, Value destination, Value tensorMap, Value barrier,
+void sm90::copyBox(LocBuilder &b, Value destination, Value tensorMap, Value barrier,
                    ValueRange coordinates) {
   std::vector<std::string> names, constraints = {"r", "l", "r"};
   SmallVector<Value> operands = {destination, tensorMap, barrier};
@@ -160,11 +160,11 @@ void sm90::copyBox(Builder &b, Value destination, Value tensorMap, Value barrier
       fmt::format("{}", fmt::join(constraints, ",")), operands);
 }
 
-SmallVector<Value> sm90::productFence(Builder &b, ValueRange registers) {
+SmallVector<Value> sm90::productFence(LocBuilder &b, ValueRange registers) {
   return passThrough(b, "wgmma.fence.sync.aligned;", registers);
 }
 
-SmallVector<Value> sm90::product(Builder &b, int64_t columns, Type element, ValueRange lhs,
+SmallVector<Value> sm90::product(LocBuilder &b, int64_t columns, Type element, ValueRange lhs,
                                  Value rhsDescriptor, bool rhsIsColumnsByDepth,
                                  ValueRange accumulator) {
   const size_t results = static_cast<size_t>(columns / 2);
@@ -198,10 +198,10 @@ SmallVector<Value> sm90::product(Builder &b, int64_t columns, Type element, Valu
   return ptx(b, types, text, fmt::format("{}", fmt::join(constraints, ",")), operands);
 }
 
-void sm90::commitProducts(Builder &b) {
+void sm90::commitProducts(LocBuilder &b) {
   NVVM::WgmmaGroupSyncAlignedOp::create(b);
 }
 
-SmallVector<Value> sm90::waitForProducts(Builder &b, int64_t pending, ValueRange registers) {
+SmallVector<Value> sm90::waitForProducts(LocBuilder &b, int64_t pending, ValueRange registers) {
   return passThrough(b, fmt::format("wgmma.wait_group.sync.aligned {};", pending), registers);
 }

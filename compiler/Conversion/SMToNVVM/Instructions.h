@@ -17,58 +17,59 @@
 
 namespace tilewright::sm90 {
 
-using Builder = mlir::ImplicitLocOpBuilder;
+using LocBuilder = mlir::ImplicitLocOpBuilder;
 using mlir::Type;
 using mlir::Value;
 using mlir::ValueRange;
 
 /// Integer constants of 32 bits.
-Value constant(Builder &b, int64_t value);
+Value constant(LocBuilder &b, int64_t value);
 
 /// threadIdx.x and blockIdx.x, i32.
-Value threadIndex(Builder &b);
-Value blockIndex(Builder &b);
+Value threadIndex(LocBuilder &b);
+Value blockIndex(LocBuilder &b);
 /// The dynamic shared memory's address; `symbol` is its global.
-Value sharedMemoryBase(Builder &b, llvm::StringRef symbol);
+Value sharedMemoryBase(LocBuilder &b, llvm::StringRef symbol);
 
 /// Lane 0's value in all lanes: also tells ptxas that it is uniform.
-Value fromFirstLane(Builder &b, Value value);
+Value fromFirstLane(LocBuilder &b, Value value);
 /// The value of lane `lane ^ mask`.
-Value exchange(Builder &b, Value value, int mask);
+Value exchange(LocBuilder &b, Value value, int mask);
 
 /// 2^x and log2(x), approximate, denormals flushed; 1/x likewise. f32.
-Value exp2(Builder &b, Value x);
-Value log2(Builder &b, Value x);
-Value reciprocal(Builder &b, Value x);
+Value exp2(LocBuilder &b, Value x);
+Value log2(LocBuilder &b, Value x);
+Value reciprocal(LocBuilder &b, Value x);
 
 /// All threads of the block.
-void blockBarrier(Builder &b);
+void blockBarrier(LocBuilder &b);
 /// More (or fewer) registers for the threads of this warpgroup than the launch gave them.
-void setRegisters(Builder &b, int64_t count, bool increase);
+void setRegisters(LocBuilder &b, int64_t count, bool increase);
 
-void barrierInit(Builder &b, Value address, int64_t count);
+void barrierInit(LocBuilder &b, Value address, int64_t count);
 /// Makes initialised barriers visible to the copy engine.
-void barrierInitFence(Builder &b);
-void barrierArrive(Builder &b, Value address);
+void barrierInitFence(LocBuilder &b);
+void barrierArrive(LocBuilder &b, Value address);
 /// The same in the lanes where `lane` is 0.
-void barrierArriveFromFirstLane(Builder &b, Value address, Value lane);
-void barrierExpect(Builder &b, Value address, int64_t bytes);
+void barrierArriveFromFirstLane(LocBuilder &b, Value address, Value lane);
+void barrierExpect(LocBuilder &b, Value address, int64_t bytes);
 /// Spins until the phase of this parity is over.
-void barrierWait(Builder &b, Value address, Value parity);
+void barrierWait(LocBuilder &b, Value address, Value parity);
 
 /// Starts a copy of a box at `coordinates` (i32, innermost first) to shared memory.
-void copyBox(Builder &b, Value destination, Value tensorMap, Value barrier, ValueRange coordinates);
+void copyBox(LocBuilder &b, Value destination, Value tensorMap, Value barrier,
+             ValueRange coordinates);
 
 /// Orders what threads did to these registers before the products that follow; returns them.
-llvm::SmallVector<Value> productFence(Builder &b, ValueRange registers);
+llvm::SmallVector<Value> productFence(LocBuilder &b, ValueRange registers);
 /// One wgmma m64nNk16. `lhs` is one i64 descriptor or four i32 registers, `accumulator` N / 2 f32
 /// or empty for zero. Returns the N / 2 registers of the result, in flight.
-llvm::SmallVector<Value> product(Builder &b, int64_t columns, Type element, ValueRange lhs,
+llvm::SmallVector<Value> product(LocBuilder &b, int64_t columns, Type element, ValueRange lhs,
                                  Value rhsDescriptor, bool rhsIsColumnsByDepth,
                                  ValueRange accumulator);
-void commitProducts(Builder &b);
+void commitProducts(LocBuilder &b);
 /// Waits until at most `pending` groups are in flight; returns the registers, ready.
-llvm::SmallVector<Value> waitForProducts(Builder &b, int64_t pending, ValueRange registers);
+llvm::SmallVector<Value> waitForProducts(LocBuilder &b, int64_t pending, ValueRange registers);
 
 } // namespace tilewright::sm90
 

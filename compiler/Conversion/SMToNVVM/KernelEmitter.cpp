@@ -100,7 +100,7 @@ LogicalResult KernelEmitter::emitUnder(Value condition, function_ref<LogicalResu
   return body();
 }
 
-static Value equals(Builder &b, Value x, int64_t y) {
+static Value equals(LocBuilder &b, Value x, int64_t y) {
   return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, x, constant(b, y));
 }
 

@@ -56,7 +56,7 @@ private:
 
   mlir::func::FuncOp source;
   mlir::LLVM::LLVMFuncOp kernel;
-  Builder b;
+  LocBuilder b;
   Parameters parameters;
   mlir::IRMapping map;
   Value thread; // index in the block, i32

@@ -13,7 +13,7 @@ using namespace tilewright::sm90;
 Parameters::Parameters(func::FuncOp source, LLVM::LLVMFuncOp kernel)
     : source(source), kernel(kernel), entry(OpBuilder::atBlockBegin(&kernel.getBody().front())) {}
 
-bool Parameters::isArgument(Value value) const {
+bool Parameters::isArgument(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
   return argument && argument.getOwner() == &source.getBody().front();
 }
@@ -29,6 +29,13 @@ Value Parameters::parameter(sm::ParameterKind kind, Value argument, int64_t deta
   return block.addArgument(type, argument.getLoc());
 }
 
+Value Parameters::constant(int64_t value, Location location) {
+  // In front of all that the block has by now.
+  entry.setInsertionPointToStart(&kernel.getBody().front());
+  return LLVM::ConstantOp::create(entry, location, entry.getI64Type(),
+                                  entry.getI64IntegerAttr(value));
+}
+
 Value Parameters::scalar(Value argument) {
   return parameter(sm::ParameterKind::Scalar, argument, 0, argument.getType());
 }
@@ -41,8 +48,7 @@ Value Parameters::address(Value tensor) {
 Value Parameters::extent(Value tensor, int64_t dim) {
   auto type = cast<MemRefType>(tensor.getType());
   if (!type.isDynamicDim(dim))
-    return LLVM::ConstantOp::create(entry, tensor.getLoc(), entry.getI64Type(),
-                                    entry.getI64IntegerAttr(type.getDimSize(dim)));
+    return constant(type.getDimSize(dim), tensor.getLoc());
   return parameter(sm::ParameterKind::Extent, tensor, dim, entry.getI64Type());
 }
 
@@ -50,8 +56,7 @@ Value Parameters::stride(Value tensor, int64_t dim) {
   auto [strides, offset] = cast<MemRefType>(tensor.getType()).getStridesAndOffset();
   const int64_t known = strides[static_cast<size_t>(dim)];
   if (!ShapedType::isDynamic(known))
-    return LLVM::ConstantOp::create(entry, tensor.getLoc(), entry.getI64Type(),
-                                    entry.getI64IntegerAttr(known));
+    return constant(known, tensor.getLoc());
   return parameter(sm::ParameterKind::Stride, tensor, dim, entry.getI64Type());
 }
 

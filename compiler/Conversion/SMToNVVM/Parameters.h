@@ -26,7 +26,7 @@ public:
   Parameters(mlir::func::FuncOp source, mlir::LLVM::LLVMFuncOp kernel);
 
   /// Whether the tensor is an argument of the function, as all of these ask.
-  bool isArgument(mlir::Value value) const;
+  bool isArgument(mlir::Value value);
 
   mlir::Value scalar(mlir::Value argument);
   /// A pointer to global memory.
@@ -43,6 +43,7 @@ public:
 private:
   mlir::Value parameter(sm::ParameterKind kind, mlir::Value argument, int64_t detail,
                         mlir::Type type);
+  mlir::Value constant(int64_t value, mlir::Location location);
 
   mlir::func::FuncOp source;
   mlir::LLVM::LLVMFuncOp kernel;

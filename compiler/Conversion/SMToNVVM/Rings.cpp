@@ -14,39 +14,39 @@ using namespace tilewright::sm90;
 
 static constexpr int64_t barrierBytes = 8;
 
-Value Rings::at(Builder &b, int64_t offset, Value stage, int64_t pitch) {
+Value Rings::at(LocBuilder &b, int64_t offset, Value stage, int64_t pitch) {
   Value first = arith::AddIOp::create(b, sharedBase, constant(b, offset));
   return arith::AddIOp::create(b, first, arith::MulIOp::create(b, stage, constant(b, pitch)));
 }
 
-Value Rings::fullBarrier(Builder &b, sm::CreateRingOp ring, Value stage) {
+Value Rings::fullBarrier(LocBuilder &b, sm::CreateRingOp ring, Value stage) {
   return at(b, *ring.getBarriers(), stage, barrierBytes);
 }
 
-Value Rings::emptyBarrier(Builder &b, sm::CreateRingOp ring, Value stage) {
+Value Rings::emptyBarrier(LocBuilder &b, sm::CreateRingOp ring, Value stage) {
   return at(b, *ring.getBarriers() + ring.getType().getStages() * barrierBytes, stage,
             barrierBytes);
 }
 
-Value Rings::tile(Builder &b, sm::CreateRingOp ring, Value stage) {
+Value Rings::tile(LocBuilder &b, sm::CreateRingOp ring, Value stage) {
   return at(b, *ring.getOffset(), stage, ring.getType().getTile().getBytes());
 }
 
-void Rings::initialise(Builder &b, sm::CreateRingOp ring) {
+void Rings::initialise(LocBuilder &b, sm::CreateRingOp ring) {
   for (int64_t stage = 0; stage < ring.getType().getStages(); ++stage) {
     barrierInit(b, fullBarrier(b, ring, constant(b, stage)), 1);
     barrierInit(b, emptyBarrier(b, ring, constant(b, stage)), ring.getArrivals());
   }
 }
 
-void Rings::enterRole(Builder &b, Operation *role) {
+void Rings::enterRole(LocBuilder &b, Operation *role) {
   position.clear();
   const bool isProducer = isa<sm::ProducerOp>(role);
   for (sm::CreateRingOp ring : role->getBlock()->getOps<sm::CreateRingOp>())
     position[ring] = {constant(b, 0), constant(b, isProducer ? 1 : 0)};
 }
 
-Value Rings::take(Builder &b, sm::CreateRingOp ring, bool full) {
+Value Rings::take(LocBuilder &b, sm::CreateRingOp ring, bool full) {
   auto [stage, parity] = position[ring];
   barrierWait(b, full ? fullBarrier(b, ring, stage) : emptyBarrier(b, ring, stage), parity);
   Value next = arith::AddIOp::create(b, stage, constant(b, 1));

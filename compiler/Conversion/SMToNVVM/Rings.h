@@ -31,19 +31,19 @@ public:
   explicit Rings(Value sharedBase) : sharedBase(sharedBase) {}
 
   /// Initialises the barriers of a ring; for one thread.
-  void initialise(Builder &b, sm::CreateRingOp ring);
+  void initialise(LocBuilder &b, sm::CreateRingOp ring);
 
   /// A role that starts at the first stage of all rings.
-  void enterRole(Builder &b, mlir::Operation *role);
+  void enterRole(LocBuilder &b, mlir::Operation *role);
 
   /// The next stage of the role, an i32, after its wait.
-  Value acquire(Builder &b, sm::CreateRingOp ring) { return take(b, ring, /*full=*/false); }
-  Value wait(Builder &b, sm::CreateRingOp ring) { return take(b, ring, /*full=*/true); }
+  Value acquire(LocBuilder &b, sm::CreateRingOp ring) { return take(b, ring, /*full=*/false); }
+  Value wait(LocBuilder &b, sm::CreateRingOp ring) { return take(b, ring, /*full=*/true); }
 
   /// Addresses in shared memory.
-  Value fullBarrier(Builder &b, sm::CreateRingOp ring, Value stage);
-  Value emptyBarrier(Builder &b, sm::CreateRingOp ring, Value stage);
-  Value tile(Builder &b, sm::CreateRingOp ring, Value stage);
+  Value fullBarrier(LocBuilder &b, sm::CreateRingOp ring, Value stage);
+  Value emptyBarrier(LocBuilder &b, sm::CreateRingOp ring, Value stage);
+  Value tile(LocBuilder &b, sm::CreateRingOp ring, Value stage);
 
   /// The rings in which the role moves inside of `op`, and where it stands in each: two values a
   /// ring, to be carried through a loop.
@@ -56,8 +56,8 @@ private:
     Value stage, parity;
   };
 
-  Value take(Builder &b, sm::CreateRingOp ring, bool full);
-  Value at(Builder &b, int64_t offset, Value stage, int64_t pitch);
+  Value take(LocBuilder &b, sm::CreateRingOp ring, bool full);
+  Value at(LocBuilder &b, int64_t offset, Value stage, int64_t pitch);
 
   Value sharedBase;
   llvm::MapVector<mlir::Operation *, Position> position;

@@ -19,8 +19,8 @@ static constexpr int64_t patternRows = 8;   // after which the swizzle repeats
 static constexpr int64_t stepDepth = 16;    // of one wgmma
 static constexpr int64_t unit = 16;         // descriptors count bytes in these
 
-void sm90::fillTile(Builder &b, sm::SharedType tile, Value address, Value tensorMap, Value barrier,
-                    ValueRange coordinates) {
+void sm90::fillTile(LocBuilder &b, sm::SharedType tile, Value address, Value tensorMap,
+                    Value barrier, ValueRange coordinates) {
   barrierExpect(b, barrier, tile.getBytes());
   for (int64_t column = 0; column < tile.getColumns(); column += chunkColumns) {
     Value destination = arith::AddIOp::create(
@@ -36,7 +36,7 @@ namespace {
 class Descriptor {
 public:
   /// `address` is a multiple of 16 below 2^18, i32.
-  Descriptor(Builder &b, sm::SharedType tile, Value address, bool rowsByDepth)
+  Descriptor(LocBuilder &b, sm::SharedType tile, Value address, bool rowsByDepth)
       : tile(tile), rowsByDepth(rowsByDepth) {
     const int64_t leading = rowsByDepth ? unit : tile.getRows() * rowBytes;
     const int64_t stride = patternRows * rowBytes;
@@ -46,7 +46,7 @@ public:
     first = arith::OrIOp::create(b, wide, constant64(b, fixed));
   }
 
-  Value atDepth(Builder &b, int64_t depth) const {
+  Value atDepth(LocBuilder &b, int64_t depth) const {
     int64_t bytes = depth * rowBytes;
     if (rowsByDepth)
       bytes = depth / chunkColumns * tile.getRows() * rowBytes + depth % chunkColumns * 2;
@@ -54,7 +54,7 @@ public:
   }
 
 private:
-  static Value constant64(Builder &b, int64_t value) {
+  static Value constant64(LocBuilder &b, int64_t value) {
     return LLVM::ConstantOp::create(b, b.getI64Type(), b.getI64IntegerAttr(value));
   }
 
@@ -64,7 +64,7 @@ private:
 };
 } // namespace
 
-SmallVector<Value> sm90::issueProduct(Builder &b, const LeftOperand &lhs, sm::SharedType rhs,
+SmallVector<Value> sm90::issueProduct(LocBuilder &b, const LeftOperand &lhs, sm::SharedType rhs,
                                       Value rhsAddress, bool rhsIsColumnsByDepth,
                                       ValueRange accumulator) {
   const int64_t columns = rhsIsColumnsByDepth ? rhs.getRows() : rhs.getColumns();

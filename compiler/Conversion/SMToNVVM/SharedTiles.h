@@ -28,7 +28,7 @@ namespace tilewright::sm90 {
 
 /// Starts the copies that fill a tile, and tells the barrier how many bytes will come.
 /// `coordinates`: the first row and then the outer indices, innermost first, i32.
-void fillTile(Builder &b, sm::SharedType tile, Value address, Value tensorMap, Value barrier,
+void fillTile(LocBuilder &b, sm::SharedType tile, Value address, Value tensorMap, Value barrier,
               ValueRange coordinates);
 
 /// A left operand: rows of a tile in shared memory, or registers.
@@ -41,7 +41,7 @@ struct LeftOperand {
 };
 
 /// Issues the wgmmas of a product; returns its registers, in flight.
-llvm::SmallVector<Value> issueProduct(Builder &b, const LeftOperand &lhs, sm::SharedType rhs,
+llvm::SmallVector<Value> issueProduct(LocBuilder &b, const LeftOperand &lhs, sm::SharedType rhs,
                                       Value rhsAddress, bool rhsIsColumnsByDepth,
                                       ValueRange accumulator);
 

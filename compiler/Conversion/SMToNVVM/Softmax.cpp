@@ -16,7 +16,7 @@ using namespace mlir;
 using namespace tilewright;
 using namespace tilewright::sm90;
 
-static Value splat(Builder &b, Type type, float value) {
+static Value splat(LocBuilder &b, Type type, float value) {
   Attribute element = b.getF32FloatAttr(value);
   if (auto vector = dyn_cast<VectorType>(type))
     element = DenseElementsAttr::get(vector, element);
@@ -26,7 +26,7 @@ static Value splat(Builder &b, Type type, float value) {
 static constexpr float none = -std::numeric_limits<float>::infinity();
 
 /// 2^(x * log2(e)) for each element.
-static Value exponential(Builder &b, Value x) {
+static Value exponential(LocBuilder &b, Value x) {
   Value scaled = arith::MulFOp::create(b, x, splat(b, x.getType(), std::numbers::log2e_v<float>));
   SmallVector<Value> values;
   for (Value value : elements(b, scaled))
@@ -35,18 +35,18 @@ static Value exponential(Builder &b, Value x) {
 }
 
 /// What can be subtracted from a score, or from a reference: 0 in place of none.
-static Value subtrahend(Builder &b, Value reference) {
+static Value subtrahend(LocBuilder &b, Value reference) {
   Value isNone = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, reference,
                                        splat(b, reference.getType(), none));
   return arith::SelectOp::create(b, isNone, splat(b, reference.getType(), 0), reference);
 }
 
-SoftmaxState sm90::softmaxInit(Builder &b) {
+SoftmaxState sm90::softmaxInit(LocBuilder &b) {
   auto row = VectorType::get({2}, b.getF32Type());
   return {splat(b, row, none), splat(b, row, 0)};
 }
 
-SoftmaxStep sm90::softmaxStep(Builder &b, Value scores, SoftmaxState state) {
+SoftmaxStep sm90::softmaxStep(LocBuilder &b, Value scores, SoftmaxState state) {
   Value reference =
       overQuad(b, alongRows(b, scores, state.reference, Combine::Maximum), Combine::Maximum);
   Value subtracted = subtrahend(b, reference);
@@ -58,12 +58,12 @@ SoftmaxStep sm90::softmaxStep(Builder &b, Value scores, SoftmaxState state) {
   return {weights, {reference, sum}, alpha};
 }
 
-Value sm90::rescale(Builder &b, Value accumulator, Value alpha) {
+Value sm90::rescale(LocBuilder &b, Value accumulator, Value alpha) {
   return arith::MulFOp::create(b, accumulator,
                                broadcast(b, alpha, cast<VectorType>(accumulator.getType())));
 }
 
-SoftmaxResult sm90::softmaxFinalize(Builder &b, Value accumulator, SoftmaxState state) {
+SoftmaxResult sm90::softmaxFinalize(LocBuilder &b, Value accumulator, SoftmaxState state) {
   Value sum = overQuad(b, state.sum, Combine::Sum);
   SmallVector<Value> inverses, logarithms;
   for (Value value : elements(b, sum)) {

@@ -19,22 +19,22 @@ struct SoftmaxState {
   Value reference, sum; // vector<2xf32>
 };
 
-SoftmaxState softmaxInit(Builder &b);
+SoftmaxState softmaxInit(LocBuilder &b);
 
 struct SoftmaxStep {
   Value weights;
   SoftmaxState state;
   Value alpha;
 };
-SoftmaxStep softmaxStep(Builder &b, Value scores, SoftmaxState state);
+SoftmaxStep softmaxStep(LocBuilder &b, Value scores, SoftmaxState state);
 
 /// accumulator[i] * alpha of its row.
-Value rescale(Builder &b, Value accumulator, Value alpha);
+Value rescale(LocBuilder &b, Value accumulator, Value alpha);
 
 struct SoftmaxResult {
   Value out, lse;
 };
-SoftmaxResult softmaxFinalize(Builder &b, Value accumulator, SoftmaxState state);
+SoftmaxResult softmaxFinalize(LocBuilder &b, Value accumulator, SoftmaxState state);
 
 } // namespace tilewright::sm90
 

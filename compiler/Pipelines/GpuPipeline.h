@@ -1,0 +1,23 @@
+//===- GpuPipeline.h - The passes from a problem to a GPU's code -*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// As in CpuPipeline.h, pipelines are text.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWRIGHT_COMPILER_PIPELINES_GPUPIPELINE_H
+#define TILEWRIGHT_COMPILER_PIPELINES_GPUPIPELINE_H
+
+#include <string>
+
+namespace tilewright {
+
+/// sm -> nvvm (kernels with scf, arith and vector in them), nvvm -> the llvm dialect;
+/// comma-separated passes on a module.
+std::string smToNVVMPipeline();
+std::string nvvmToLLVMPipeline();
+
+} // namespace tilewright
+
+#endif // TILEWRIGHT_COMPILER_PIPELINES_GPUPIPELINE_H

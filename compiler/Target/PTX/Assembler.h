@@ -1,0 +1,51 @@
+//===- Assembler.h - Cubins from PTX, by NVIDIA's ptxas ---------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// ptxas is a program of its own, from the CUDA Toolkit or from NVIDIA's Python
+// packages. Code that it assembles is accepted only if nothing was lost on the
+// way: no stack frame, no spilled registers, and none of its remarks C7500 to
+// C7599, which say that products were put one behind the other.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWRIGHT_COMPILER_TARGET_PTX_ASSEMBLER_H
+#define TILEWRIGHT_COMPILER_TARGET_PTX_ASSEMBLER_H
+
+#include <tilewright/result.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tilewright::ptx {
+
+/// The path of ptxas: `chosen` if not empty, else $CUDA_HOME/bin/ptxas, else the first one on PATH,
+/// else /usr/local/cuda/bin/ptxas. Refused: none found; the message says where it was looked for.
+Result<std::string> findPtxas(std::string_view chosen);
+
+/// What one kernel uses, as ptxas tells it.
+struct Resources {
+  int64_t registers = 0; // a thread's at launch
+  int64_t stackBytes = 0;
+  int64_t spillBytes = 0; // stores and loads
+  std::string remarks;    // its lines with C75xx
+};
+
+struct Assembled {
+  std::string cubin;
+  Resources resources;
+};
+
+/// Assembles one kernel for sm_90a. Refused: PTX that ptxas rejects, with its first message.
+Result<Assembled> assemble(std::string_view ptx, const std::string &ptxas);
+
+/// The gate that every generated kernel passes; the error names what was lost.
+Status checkResources(std::string_view kernel, const Resources &resources);
+
+/// Reads what `ptxas -v` prints.
+Resources parseResources(std::string_view log);
+
+} // namespace tilewright::ptx
+
+#endif // TILEWRIGHT_COMPILER_TARGET_PTX_ASSEMBLER_H
