@@ -51,6 +51,23 @@ def ConvertTileToVector : Pass<"convert-tile-to-vector", "::mlir::ModuleOp"> {
     "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }
 
+def ConvertTileToSM : Pass<"convert-tile-to-sm", "::mlir::ModuleOp"> {
+  let summary = "spread programs on tiles over one multiprocessor";
+  let description = [{
+    The program's `scf.forall` becomes an `sm.grid`. Loads whose tiles feed products become rings: a
+    producer for queries and keys and one for values walk the loops for nothing but these loads.
+    The rest is done by consumers, one warpgroup for each 64 rows of a block; tiles get the layouts
+    that products have, weights are rounded to the values' dtype in their registers, each product
+    is awaited at once, and stages are released after their last use.
+
+    The roles' registers are what a launch gives all threads (see `sm-plan-registers`). A program
+    that would need more, such as a loaded tile in arithmetic, is refused at the op.
+  }];
+  let options = [Option<"stages", "stages", "int64_t", "2", "stages of the rings of keys and values">];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::tilewright::sm::SMDialect"];
+}
+
 def ConvertSMToNVVM : Pass<"convert-sm-to-nvvm", "::mlir::ModuleOp"> {
   let summary = "turn programs for a multiprocessor into kernels";
   let description = [{

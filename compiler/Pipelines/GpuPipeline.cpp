@@ -6,6 +6,14 @@
 
 #include "compiler/Pipelines/GpuPipeline.h"
 
+#include <fmt/format.h>
+
+std::string tilewright::tileToSMPipeline(int64_t stages) {
+  return fmt::format("tile-expand-block-ranges,cse,convert-tile-to-sm{{stages={}}},canonicalize,cse,"
+                     "sm-plan-registers,sm-plan-shared-memory,sm-verify-protocol",
+                     stages);
+}
+
 std::string tilewright::smToNVVMPipeline() {
   return "sm-plan-shared-memory,convert-sm-to-nvvm,canonicalize,cse";
 }

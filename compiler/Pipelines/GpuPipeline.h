@@ -9,12 +9,14 @@
 #ifndef TILEWRIGHT_COMPILER_PIPELINES_GPUPIPELINE_H
 #define TILEWRIGHT_COMPILER_PIPELINES_GPUPIPELINE_H
 
+#include <cstdint>
 #include <string>
 
 namespace tilewright {
 
-/// sm -> nvvm (kernels with scf, arith and vector in them), nvvm -> the llvm dialect;
-/// comma-separated passes on a module.
+/// tile -> sm, sm -> nvvm (kernels with scf, arith and vector in them), nvvm -> the llvm dialect;
+/// comma-separated passes on a module. `stages`: of the rings of keys and values.
+std::string tileToSMPipeline(int64_t stages);
 std::string smToNVVMPipeline();
 std::string nvvmToLLVMPipeline();
 

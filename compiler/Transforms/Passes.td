@@ -32,6 +32,15 @@ def ExpandBlockRanges : Pass<"tile-expand-block-ranges", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def PlanRegisters : Pass<"sm-plan-registers", "::mlir::ModuleOp"> {
+  let summary = "move registers from producers to consumers";
+  let description = [{
+    A launch gives all threads the same number of registers. Producers keep 24 each, and their
+    warpgroup's rest goes to the consumers in equal parts, in steps of 8 up to 240.
+  }];
+  let dependentDialects = ["::tilewright::sm::SMDialect"];
+}
+
 def PlanSharedMemory : Pass<"sm-plan-shared-memory", "::mlir::ModuleOp"> {
   let summary = "give each ring its place in shared memory";
   let description = [{

@@ -290,7 +290,7 @@ LogicalResult verifyBudgets(sm::GridOp grid) {
     return grid.emitError() << "has " << threads << " threads, a block takes " << sm::maxThreads;
   if (threads == 0)
     return grid.emitError() << "has no roles";
-  const int64_t atLaunch = sm::registerFile / threads / 8 * 8;
+  const int64_t atLaunch = sm::registersAtLaunch(warpgroups);
   if (sum > atLaunch * warpgroups)
     return grid.emitError() << "roles ask for " << sum * sm::warpgroupThreads
                             << " registers, a launch of " << threads << " threads has "

@@ -39,6 +39,11 @@ inline constexpr int64_t warpgroupThreads = 128;
 inline constexpr int64_t warpgroupWarps = 4;
 inline constexpr int64_t productRows = 64;
 
+/// The registers of each thread when a block of so many warpgroups starts.
+constexpr int64_t registersAtLaunch(int64_t warpgroups) {
+  return registerFile / (warpgroups * warpgroupThreads) / 8 * 8;
+}
+
 /// The attribute of a lowered kernel with its `#sm.parameter`s.
 inline constexpr llvm::StringLiteral parametersAttribute = "sm.parameters";
 /// The attribute of a lowered kernel with the bytes of shared memory to launch it with.

@@ -106,6 +106,19 @@ static void printFinalizeTypes(OpAsmPrinter &, Operation *, Type, Type, Type, Ty
 // Structure
 //===----------------------------------------------------------------------===//
 
+/// Attributes and a body, which has a block even where its braces are empty.
+static ParseResult parseBody(OpAsmParser &parser, OperationState &result,
+                             ArrayRef<OpAsmParser::Argument> arguments) {
+  Region &body = *result.addRegion();
+  if (parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
+      parser.parseRegion(body, arguments))
+    return failure();
+  if (body.empty())
+    for (Block &block = body.emplaceBlock(); const OpAsmParser::Argument &argument : arguments)
+      block.addArgument(argument.type, parser.getEncodedSourceLoc(argument.ssaName.location));
+  return success();
+}
+
 ParseResult GridOp::parse(OpAsmParser &parser, OperationState &result) {
   SmallVector<OpAsmParser::Argument> position;
   SmallVector<OpAsmParser::UnresolvedOperand> bounds;
@@ -123,8 +136,7 @@ ParseResult GridOp::parse(OpAsmParser &parser, OperationState &result) {
   }
   for (OpAsmParser::Argument &argument : position)
     argument.type = index;
-  return failure(parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
-                 parser.parseRegion(*result.addRegion(), position));
+  return parseBody(parser, result, position);
 }
 
 void GridOp::print(OpAsmPrinter &printer) {
@@ -160,8 +172,7 @@ ParseResult ProducerOp::parse(OpAsmParser &parser, OperationState &result) {
       parser.parseEqual() || parser.parseInteger(registers))
     return failure();
   result.addAttribute("registers", parser.getBuilder().getI64IntegerAttr(registers));
-  return failure(parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
-                 parser.parseRegion(*result.addRegion(), {}));
+  return parseBody(parser, result, {});
 }
 
 void ProducerOp::print(OpAsmPrinter &printer) {
@@ -191,8 +202,7 @@ ParseResult ConsumersOp::parse(OpAsmParser &parser, OperationState &result) {
   number.type = parser.getBuilder().getIndexType();
   result.addAttribute("warpgroups", parser.getBuilder().getI64IntegerAttr(warpgroups));
   result.addAttribute("registers", parser.getBuilder().getI64IntegerAttr(registers));
-  return failure(parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
-                 parser.parseRegion(*result.addRegion(), number));
+  return parseBody(parser, result, number);
 }
 
 void ConsumersOp::print(OpAsmPrinter &printer) {

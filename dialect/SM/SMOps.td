@@ -274,7 +274,7 @@ def SM_CreateRingOp : SM_Op<"create_ring", [HasParent<"GridOp">, MemoryEffects<[
   let arguments = (ins StrAttr:$name, I64Attr:$arrivals, OptionalAttr<I64Attr>:$offset, OptionalAttr<I64Attr>:$barriers);
   let results = (outs SM_RingType:$ring);
   let assemblyFormat = [{
-    $name `arrivals` `=` $arrivals (`offset` `=` $offset^)? (`barriers` `=` $barriers^)? attr-dict `:` type($ring)
+    $name `arrivals` `=` $arrivals (`offset` `=` $offset^)? (`barriers` `=` $barriers^)? attr-dict `:` qualified(type($ring))
   }];
   let hasVerifier = 1;
 }
@@ -316,7 +316,7 @@ def SM_WaitOp : SM_TakeStage<"wait"> {
 
 class SM_GiveStage<string mnemonic> : SM_Op<mnemonic, [MemoryEffects<[MemRead, MemWrite]>]> {
   let arguments = (ins SM_SharedType:$stage);
-  let assemblyFormat = "$stage attr-dict `:` type($stage)";
+  let assemblyFormat = "$stage attr-dict `:` qualified(type($stage))";
   let hasVerifier = 1;
 }
 
@@ -354,7 +354,7 @@ def SM_CopyOp : SM_Op<"copy", [MemoryEffects<[MemRead, MemWrite]>]> {
     the kernel, after the stage's full barrier has been told how many bytes to expect.
   }];
   let arguments = (ins AnyMemRef:$source, Variadic<Index>:$indices, SM_SharedType:$stage);
-  let assemblyFormat = "$source `[` $indices `]` `,` $stage attr-dict `:` type($source) `,` type($stage)";
+  let assemblyFormat = "$source `[` $indices `]` `,` $stage attr-dict `:` type($source) `,` qualified(type($stage))";
   let hasVerifier = 1;
 }
 
@@ -385,7 +385,7 @@ def SM_MmaOp : SM_Op<"mma", [AttrSizedOperandSegments, MemoryEffects<[MemRead]>]
     SM_SharedType:$rhs, Optional<SM_Accumulator>:$accumulator, UnitAttr:$transpose_rhs);
   let results = (outs SM_InFlightType:$result);
   let assemblyFormat = [{
-    $lhs (`from` $row^)? `,` $rhs (`acc` $accumulator^)? attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)
+    $lhs (`from` $row^)? `,` $rhs (`acc` $accumulator^)? attr-dict `:` type($lhs) `,` qualified(type($rhs)) `->` qualified(type($result))
     `` custom<AccumulatorOfResult>(ref($accumulator), type($accumulator), ref(type($result)))
   }];
   let hasVerifier = 1;
@@ -409,7 +409,7 @@ def SM_AwaitOp : SM_Op<"await", [MemoryEffects<[MemRead, MemWrite]>]> {
   let arguments = (ins SM_InFlightType:$product, Variadic<SM_Tile>:$held);
   let results = (outs SM_Accumulator:$result, Variadic<SM_Tile>:$passed);
   let assemblyFormat = [{
-    $product (`hold` `(` $held^ `:` type($held) `)`)? attr-dict `:` type($product)
+    $product (`hold` `(` $held^ `:` type($held) `)`)? attr-dict `:` qualified(type($product))
     `` custom<TensorOfProduct>(ref(type($product)), type($result), ref(type($held)), type($passed))
   }];
   let hasVerifier = 1;

@@ -12,3 +12,10 @@ config.environment["PATH"] = os.pathsep.join(
 )
 config.environment["FILECHECK_OPTS"] = "--enable-var-scope --dump-input-filter=all"
 config.substitutions.append(("%data", os.path.join(config.source_root, "examples", "data")))
+
+if any(
+    os.access(os.path.join(folder, "ptxas"), os.X_OK)
+    for folder in os.environ["PATH"].split(os.pathsep)
+    + [os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "bin")]
+):
+    config.available_features.add("ptxas")

@@ -142,7 +142,7 @@ LogicalResult KernelEmitter::emitRoles(sm::GridOp grid) {
   for (sm::ConsumersOp role : consumers)
     warpgroups += role.getWarpgroups();
   const int64_t threads = warpgroups * sm::warpgroupThreads;
-  const int64_t atLaunch = sm::registerFile / threads / 8 * 8;
+  const int64_t atLaunch = sm::registersAtLaunch(warpgroups);
   auto setBudget = [&](int64_t registers) {
     if (registers != atLaunch)
       setRegisters(b, registers, /*increase=*/registers > atLaunch);

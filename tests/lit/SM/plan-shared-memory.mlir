@@ -3,8 +3,8 @@
 // Stages first, each a multiple of 1024 bytes; then two barriers a stage.
 // CHECK-LABEL: func.func @plan(
 // CHECK: sm.grid (%{{.*}}) in (%{{.*}}) shared_memory = 41008 {
-// CHECK: sm.create_ring "queries" arrivals = 4 offset = 0 barriers = 40960 : <64x64xbf16, stages = 1>
-// CHECK: sm.create_ring "keys" arrivals = 4 offset = 8192 barriers = 40976 : <128x40xbf16, stages = 2>
+// CHECK: sm.create_ring "queries" arrivals = 4 offset = 0 barriers = 40960 : !sm.ring<64x64xbf16, stages = 1>
+// CHECK: sm.create_ring "keys" arrivals = 4 offset = 8192 barriers = 40976 : !sm.ring<128x40xbf16, stages = 2>
 func.func @plan(%n: index) {
   sm.grid (%i) in (%n) {
     %queries = sm.create_ring "queries" arrivals = 4 : !sm.ring<64x64xbf16, stages = 1>

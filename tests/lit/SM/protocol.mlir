@@ -499,6 +499,8 @@ func.func @not_awaited(%t: !tensor, %n: index, %m: index, %c: i1) {
         %k = sm.wait %ring : !ring
         // expected-error @+1 {{product is awaited 0 times, not once}}
         %f = sm.mma %k from %c0, %k {transpose_rhs} : !tile, !tile -> !sm.in_flight<!acc>
+        %g = sm.mma %k from %c0, %k {transpose_rhs} : !tile, !tile -> !sm.in_flight<!acc>
+        %s = sm.await %g : !sm.in_flight<!acc>
         sm.release %k : !tile
       }
     }

@@ -5,16 +5,16 @@
 // RUN: tilewright-opt %t.1 --sm-verify-protocol --mlir-print-local-scope | FileCheck %s
 
 // CHECK: sm.grid (%{{.*}}, %{{.*}}, %{{.*}}) in (%{{.*}}, %{{.*}}, %{{.*}}) {
-// CHECK: %[[KEYS:.*]] = sm.create_ring "keys" arrivals = 8 : <128x128xbf16, stages = 2>
+// CHECK: %[[KEYS:.*]] = sm.create_ring "keys" arrivals = 8 : !sm.ring<128x128xbf16, stages = 2>
 // CHECK: sm.producer "keys" registers = 24 {
 // CHECK: %[[STAGE:.*]] = sm.acquire %[[KEYS]] : !sm.ring<128x128xbf16, stages = 2>
 // CHECK: sm.copy %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}], %[[STAGE]]
-// CHECK: sm.commit %[[STAGE]] : <128x128xbf16>
+// CHECK: sm.commit %[[STAGE]] : !sm.shared<128x128xbf16>
 // CHECK: sm.consumers "softmax" warpgroups = 2 registers = 240 (%{{.*}}) {
 // CHECK: sm.softmax_init : tensor<64xf32, #sm.row>, tensor<64xf32, #sm.partial_row>
 // CHECK: %[[K:.*]] = sm.wait %[[KEYS]]
-// CHECK: %[[FLIGHT:.*]] = sm.mma %{{.*}} from %{{.*}}, %[[K]] {transpose_rhs} : !sm.shared<128x128xbf16>, !sm.shared<128x128xbf16> -> <tensor<64x128xf32, #sm.accumulator>>
-// CHECK: sm.await %[[FLIGHT]] : <tensor<64x128xf32, #sm.accumulator>>
+// CHECK: %[[FLIGHT:.*]] = sm.mma %{{.*}} from %{{.*}}, %[[K]] {transpose_rhs} : !sm.shared<128x128xbf16>, !sm.shared<128x128xbf16> -> !sm.in_flight<tensor<64x128xf32, #sm.accumulator>>
+// CHECK: sm.await %[[FLIGHT]] : !sm.in_flight<tensor<64x128xf32, #sm.accumulator>>
 // CHECK: sm.release %[[K]]
 // CHECK: sm.softmax_step %{{.*}}, %{{.*}}, %{{.*}} : tensor<64x128xf32, #sm.accumulator>
 // CHECK: sm.rescale

@@ -1,0 +1,34 @@
+// The hand-written program as PTX: what a reader of it should find.
+// RUN: tilewright-ptx %S/../SM/Inputs/forward.sm.mlir | FileCheck %s
+// RUN: tilewright-ptx %S/../SM/Inputs/forward.sm.mlir --emit=kernels | FileCheck %s --check-prefix=LAUNCH
+
+// LAUNCH: {"name":"forward","threads":384,"shared_memory":163920,"parameters":[
+// LAUNCH-SAME: {"kind":"tensor_map","argument":0,"detail":128}
+// LAUNCH-SAME: {"kind":"scalar","argument":5,"detail":0}
+
+// CHECK: .target sm_90a
+// CHECK: .visible .entry forward(
+// CHECK: .reqntid 384
+// CHECK: .minnctapersm 1
+// No local memory: all that a thread holds is in registers.
+// CHECK-NOT: .local
+// CHECK: mbarrier.init.shared::cta.b64 [{{.*}}], 1;
+// CHECK: fence.mbarrier_init.release.cluster;
+// CHECK: setmaxnreg.dec.sync.aligned.u32 24;
+// CHECK: mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [{{.*}}], 32768;
+// CHECK-COUNT-2: cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes
+// CHECK: mbarrier.arrive.shared::cta.b64 _,
+// CHECK: setmaxnreg.inc.sync.aligned.u32 240;
+// The first product of a block clears its accumulator, the others add; then values with weights in
+// registers.
+// CHECK: wgmma.fence.sync.aligned;
+// CHECK: setp.ne.b32 p, 0, 0;
+// CHECK-NEXT: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {{.*}}, p, 1, 1, 0, 0;
+// CHECK: setp.ne.b32 p, 1, 0;
+// CHECK-COUNT-7: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {{.*}}, p, 1, 1, 0, 0;
+// CHECK: wgmma.commit_group.sync.aligned;
+// CHECK: wgmma.wait_group.sync.aligned 0;
+// CHECK: shfl.sync.bfly.b32
+// CHECK: ex2.approx.ftz.f32
+// CHECK: cvt.rn.bf16x2.f32
+// CHECK-COUNT-8: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {{.*}}, {{{.*}}}, {{.*}}, p, 1, 1, 1;
