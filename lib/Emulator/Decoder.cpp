@@ -20,6 +20,8 @@ namespace {
 
 constexpr uint32_t maxSlots = 65536;
 constexpr size_t maxOps = 1'000'000;
+/// Post-dominators take quadratic time in the worst case.
+constexpr uint32_t maxBranches = 32768;
 constexpr uint32_t maxLocalBytes = 512 * 1024; // of one thread, as the CUDA guide limits it
 constexpr size_t reportedFailures = 8;
 
@@ -223,6 +225,15 @@ std::vector<uint32_t> Decoder::elements(const Operand &operand, RegisterClass re
   return result;
 }
 
+std::vector<uint32_t> Decoder::registers(const Operand &operand, RegisterClass registerClass) {
+  std::vector<uint32_t> result = elements(operand, registerClass);
+  if (std::find(result.begin(), result.end(), noSlot) != result.end()) {
+    fail("a sink does not belong here");
+    std::replace(result.begin(), result.end(), noSlot, 0u);
+  }
+  return result;
+}
+
 int64_t Decoder::integer(size_t index) {
   const Operand &value = operand(index);
   if (!value.is(Operand::Kind::Integer))
@@ -278,6 +289,8 @@ void Decoder::track(const std::vector<uint32_t> &slots) {
 }
 
 void Decoder::branchTo(std::string_view label) {
+  if (++branches > maxBranches)
+    return fail("the kernel has more than {} branches", maxBranches);
   scopes.back().branches.push_back({static_cast<uint32_t>(module.ops.size()), label});
 }
 

@@ -51,6 +51,8 @@ public:
   }
   /// Elements of a vector operand (or one plain operand); sinks become noSlot.
   std::vector<uint32_t> elements(const Operand &operand, RegisterClass registerClass);
+  /// The same without sinks.
+  std::vector<uint32_t> registers(const Operand &operand, RegisterClass registerClass);
   int64_t integer(size_t index);
   Range list(const std::vector<uint32_t> &slots);
   /// The class of a register operand as declared.
@@ -104,6 +106,7 @@ private:
   std::vector<uint32_t> touched;              ///< Narrow slots that this instruction names.
   std::vector<std::vector<uint32_t>> opSlots; ///< The same of every op.
   bool dynamicShared = false;
+  uint32_t branches = 0;
   bool instructionFailed = false;
   std::vector<std::string> failures;
   size_t failureCount = 0;

@@ -154,7 +154,7 @@ void decodeMove(Decoder &decoder, Op &op) {
     op.execute = registers == wide ? executeUnpackWide : executeUnpackNarrow;
   } else if (source.is(Operand::Kind::Vector)) {
     op.slots[0] = decoder.slot(destination, registers);
-    op.operands = decoder.list(decoder.elements(source, narrow));
+    op.operands = decoder.list(decoder.registers(source, narrow));
     op.execute = registers == wide ? executePackWide : executePackNarrow;
   } else {
     op.slots[0] = decoder.slot(destination, registers);
@@ -297,10 +297,10 @@ void decodeLoadStore(Decoder &decoder, Op &op) {
   for (const Operand &element : vector ? value.parts : std::vector<Operand>{value})
     if (decoder.classOf(element) == wide)
       registers = wide;
-  op.operands = decoder.list(decoder.elements(value, registers));
-  if (bytes * op.operands.count > 16 || op.operands.count == 0 ||
-      (!load && std::any_of(value.parts.begin(), value.parts.end(),
-                            [](const Operand &part) { return part.is(Operand::Kind::Sink); })))
+  op.operands =
+      decoder.list(load ? decoder.elements(value, registers) : decoder.registers(value, registers));
+  const uint32_t count = op.operands.count;
+  if ((count != 1 && count != 2 && count != 4) || bytes * count > 16)
     return decoder.unsupported();
   op.elementBytes = static_cast<uint8_t>(bytes);
   op.discard = registers == wide && bytes < 8;
@@ -325,7 +325,7 @@ void decodeAtomic(Decoder &decoder, Op &op) {
   const size_t first = returns ? 1 : 0;
   decoder.address(op, decoder.operand(first), 2);
   if (decoder.has("v2") || decoder.has("v4")) {
-    op.operands = decoder.list(decoder.elements(decoder.operand(1), narrow));
+    op.operands = decoder.list(decoder.registers(decoder.operand(1), narrow));
     if (returns || type != "f32" || which != AtomicAdd ||
         op.operands.count != (decoder.has("v2") ? 2 : 4))
       return decoder.unsupported();
@@ -354,7 +354,7 @@ void decodeMatrixMove(Decoder &decoder, Op &op) {
   const bool load = decoder.part(0) == "ldmatrix";
   if (!decoder.has("m8n8") || decoder.type() != "b16" || decoder.has("shared::cluster"))
     return decoder.unsupported();
-  op.operands = decoder.list(decoder.elements(decoder.operand(load ? 0 : 1), narrow));
+  op.operands = decoder.list(decoder.registers(decoder.operand(load ? 0 : 1), narrow));
   const uint32_t matrices = decoder.has("x4") ? 4 : decoder.has("x2") ? 2 : 1;
   if (op.operands.count != matrices)
     return decoder.unsupported();
@@ -499,7 +499,7 @@ void decodeMapOperand(Decoder &decoder, Op &op, const Operand &operand) {
   decoder.address(address, map, 1);
   op.slots[1] = address.slots[1];
   op.immediate = address.immediate;
-  op.operands = decoder.list(decoder.elements(operand.parts[1], narrow));
+  op.operands = decoder.list(decoder.registers(operand.parts[1], narrow));
   if (!address.wideAddress || op.operands.count != op.count)
     return decoder.unsupported();
 }
@@ -619,8 +619,8 @@ void decodeMma(Decoder &decoder, Op &op) {
   std::vector<uint32_t> slots;
   constexpr size_t counts[] = {4, 4, 2, 4};
   for (size_t i = 0; i < 4; ++i) {
-    const std::vector<uint32_t> part = decoder.elements(decoder.operand(i), narrow);
-    if (part.size() != counts[i] || std::count(part.begin(), part.end(), noSlot))
+    const std::vector<uint32_t> part = decoder.registers(decoder.operand(i), narrow);
+    if (part.size() != counts[i])
       return decoder.unsupported();
     slots.insert(slots.end(), part.begin(), part.end());
   }
@@ -681,23 +681,17 @@ void decodeWgmma(Decoder &decoder, Op &op) {
   const bool fromRegisters = decoder.operand(1).is(Operand::Kind::Vector);
   const size_t operands = 6 + (half ? (fromRegisters ? 1 : 2) : 0);
   decoder.expectOperands(operands, operands);
-  const std::vector<uint32_t> accumulators = decoder.elements(decoder.operand(0), narrow);
+  const std::vector<uint32_t> accumulators = decoder.registers(decoder.operand(0), narrow);
   if (accumulators.size() != columns / 2)
     return decoder.fail("wgmma with {} accumulators; N = {} has {}", accumulators.size(), columns,
                         columns / 2);
   std::vector<uint32_t> aRegisters;
   if (fromRegisters) {
-    aRegisters = decoder.elements(decoder.operand(1), narrow);
+    aRegisters = decoder.registers(decoder.operand(1), narrow);
     if (aRegisters.size() != 4)
       return decoder.unsupported();
   } else
     op.slots[0] = decoder.slot(1, wide);
-  for (uint32_t slot : accumulators)
-    if (slot == noSlot)
-      return decoder.unsupported();
-  for (uint32_t slot : aRegisters)
-    if (slot == noSlot)
-      return decoder.unsupported();
   op.operands = decoder.list(accumulators);
   op.aRegisters = decoder.list(aRegisters);
   op.slots[1] = decoder.slot(2, wide);

@@ -22,7 +22,9 @@ bool Statement::has(std::string_view modifier) const {
 
 namespace {
 
-constexpr size_t maxTextBytes = size_t(64) << 20;
+constexpr size_t maxTextBytes = size_t(16) << 20;
+constexpr size_t maxStatements = 2'000'000;
+constexpr size_t maxListed = 512; // operands in one list
 constexpr size_t maxScopes = 64;
 constexpr unsigned maxOperandNesting = 4;
 constexpr uint32_t maxParameterBytes = 32764; // the limit of the PTX manual for kernel parameters
@@ -224,7 +226,9 @@ private:
       return result;
     do
       result.push_back(operand(nesting));
-    while (!failure && accept(','));
+    while (!failure && result.size() <= maxListed && accept(','));
+    if (result.size() > maxListed)
+      fail("more than {} operands in one list", maxListed);
     expect(close);
     return result;
   }
@@ -486,6 +490,8 @@ private:
         return;
       }
       bodyStatement(kernel.body, depth);
+      if (kernel.body.size() > maxStatements)
+        fail("kernel '{}' has more than {} statements", kernel.name, maxStatements);
     }
     program.kernels.push_back(std::move(kernel));
   }

@@ -94,7 +94,8 @@ struct Program {
   std::vector<Kernel> kernels;
 };
 
-/// An error names the line. Texts above 64 MiB and scopes nested deeper than 64 are refused.
+/// An error names the line. Texts above 16 MiB, two million statements and scopes nested
+/// deeper than 64 are refused.
 Result<Program> parsePtx(std::string_view text);
 
 } // namespace tilewright::emulator

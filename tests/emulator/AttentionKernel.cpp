@@ -165,22 +165,25 @@ std::string emulator::test::readTestFile(const std::string &name) {
 }
 
 std::string emulator::test::ptxOf(const Variant &variant) {
-  if (!variant.stored.empty())
-    return readTestFile("kernels/" + variant.stored);
+  return variant.stored.empty() ? compile(readTestFile("kernels/attention.cu"), variant.defines())
+                                : readTestFile("kernels/" + variant.stored);
+}
+
+std::string emulator::test::compile(const std::string &source, const std::string &defines) {
   const std::string compiler = TILEWRIGHT_NVCC;
   if (compiler.empty())
     return "";
-  const std::filesystem::path target =
-      std::filesystem::temp_directory_path() / ("tilewright-" + variant.name + ".ptx");
-  const std::string command =
-      fmt::format("'{}' -std=c++17 -O3 -ptx -arch=sm_90a -diag-suppress 177 {} "
-                  "'{}/tests/emulator/kernels/attention.cu' -o '{}'",
-                  compiler, variant.defines(), TILEWRIGHT_SOURCE_DIR, target.string());
-  if (std::system(command.c_str()) != 0)
+  std::string folder = std::filesystem::temp_directory_path() / "tilewright-XXXXXX";
+  if (!mkdtemp(folder.data()))
     return "";
-  std::ifstream file(target);
+  std::ofstream(folder + "/kernel.cu") << source;
+  const std::string command =
+      fmt::format("'{}' -std=c++17 -O3 -ptx -arch=sm_90a -diag-suppress 177,550 {} "
+                  "-I'{}/tests/emulator/kernels' '{}/kernel.cu' -o '{}/kernel.ptx'",
+                  compiler, defines, TILEWRIGHT_SOURCE_DIR, folder, folder);
   std::stringstream content;
-  content << file.rdbuf();
-  std::filesystem::remove(target);
+  if (std::system(command.c_str()) == 0)
+    content << std::ifstream(folder + "/kernel.ptx").rdbuf();
+  std::filesystem::remove_all(folder);
   return content.str();
 }

@@ -63,6 +63,9 @@ std::string readTestFile(const std::string &name);
 /// PTX of a variant: stored, or made by nvcc; empty where there is no nvcc.
 std::string ptxOf(const Variant &variant);
 
+/// Compiles CUDA source; empty where there is no nvcc or it fails.
+std::string compile(const std::string &source, const std::string &defines);
+
 } // namespace tilewright::emulator::test
 
 #endif // TILEWRIGHT_TESTS_EMULATOR_ATTENTIONKERNEL_H

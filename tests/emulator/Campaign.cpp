@@ -4,6 +4,7 @@
 //
 //   tilewright-emulator-campaign kernels [SEEDS]   every variant and shape: values, no findings
 //   tilewright-emulator-campaign mutants [STRIDE]  every STRIDE-th fault: found, or listed
+//   tilewright-emulator-campaign planted [STRIDE]  every STRIDE-th fault in the source: found
 //   tilewright-emulator-campaign speed             thread-instructions a second, by length
 //
 // `mutants` fails when a fault in executed code is neither found nor of a kind
@@ -13,10 +14,12 @@
 
 #include "tests/emulator/AttentionKernel.h"
 #include "tests/emulator/Mutations.h"
+#include "tests/emulator/PlantedFaults.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <map>
 #include <set>
@@ -134,7 +137,7 @@ const std::set<std::string, std::less<>> mayBeHarmless = {
     "drop setmaxnreg.dec"};
 
 int runMutants(uint32_t stride) {
-  constexpr Shape mutantShapes[] = {{512, 2, 1, 1}, {500, 1, 100, 1}, {300, 6, 1, 1}};
+  constexpr Shape mutantShapes[] = {{768, 1, 1, 1}, {500, 1, 100, 1}, {300, 6, 1, 1}};
   constexpr uint64_t seedsEach = 3;
   int failures = 0;
   for (const Variant &variant : variants) {
@@ -209,6 +212,64 @@ int runMutants(uint32_t stride) {
   return failures != 0;
 }
 
+int runPlanted(uint32_t stride) {
+  constexpr Shape plantedShapes[] = {{768, 2, 1, 1}, {1000, 1, 100, 1}, {300, 12, 1, 1}};
+  constexpr uint64_t seedsEach = 8;
+  const std::string source = readTestFile("kernels/attention.cu");
+  std::map<std::string, std::vector<AttentionCase>> cases;
+  int failures = 0;
+  for (size_t i = 0; i < plantedFaults().size(); i += stride) {
+    const PlantedFault &fault = plantedFaults()[i];
+    const bool oneBuffer = fault.variant == "d128_onebuffer";
+    const auto base = std::find_if(std::begin(variants), std::end(variants), [&](const Variant &v) {
+      return v.name == (oneBuffer ? "d128_pingpong" : fault.variant);
+    });
+    Variant variant = *base;
+    variant.queryBuffers = oneBuffer ? 1 : variant.queryBuffers;
+    std::string text = source;
+    for (const auto &[old, replacement] : fault.edits) {
+      size_t at = text.find(old);
+      failures += at == text.npos;
+      for (; at != text.npos; at = text.find(old, at + replacement.size()))
+        text.replace(at, old.size(), replacement);
+    }
+    const std::string ptx = compile(text, variant.defines() + " " + fault.defines);
+    if (ptx.empty()) {
+      fmt::print("{}: skipped: no nvcc, or it fails\n", fault.name);
+      continue;
+    }
+    Result<Module> module = loadModule(ptx, "attn");
+    if (!module) {
+      fmt::print("{}: {}\n", fault.name, module.error().message());
+      ++failures;
+      continue;
+    }
+    std::vector<AttentionCase> &inputs = cases[fault.variant];
+    for (const Shape &shape : plantedShapes)
+      if (inputs.size() < std::size(plantedShapes))
+        inputs.emplace_back(variant, shape);
+    uint32_t found = 0, runs = 0;
+    std::map<std::string, uint32_t> by;
+    for (const AttentionCase &attention : inputs)
+      for (uint64_t seed = 1; seed <= seedsEach; ++seed, ++runs) {
+        Result<AttentionCase::Result> result =
+            attention.run(*module, {.seed = seed, .budget = 20'000'000});
+        if (result && !result->outcome.finding && result->valuesAreRight())
+          continue;
+        ++found;
+        ++by[!result                   ? result.error().message()
+             : result->outcome.finding ? std::string(nameOf(result->outcome.finding->kind))
+                                       : "value"];
+      }
+    std::vector<std::string> kinds;
+    for (const auto &[kind, count] : by)
+      kinds.push_back(fmt::format("{} {}", kind, count));
+    fmt::print("| {} | {} of {} | {} |\n", fault.name, found, runs, fmt::join(kinds, ", "));
+    failures += found == 0;
+  }
+  return failures != 0;
+}
+
 int measureSpeed() {
   for (const Variant &variant : variants) {
     Result<Module> module = load(variant);
@@ -249,8 +310,11 @@ int main(int argc, char **argv) {
     return runKernels(std::max(number, 1u));
   if (mode == "mutants")
     return runMutants(std::max(number, 1u));
+  if (mode == "planted")
+    return runPlanted(std::max(number, 1u));
   if (mode == "speed")
     return measureSpeed();
-  fmt::print("tilewright-emulator-campaign kernels [SEEDS] | mutants [STRIDE] | speed\n");
+  fmt::print("tilewright-emulator-campaign kernels [SEEDS] | mutants [STRIDE] | planted [STRIDE] | "
+             "speed\n");
   return 2;
 }

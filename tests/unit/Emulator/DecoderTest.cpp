@@ -84,6 +84,15 @@ TEST(EmulatorDecoder, NamesWrongOperands) {
               HasSubstr("wgmma with 2 accumulators; N = 8 has 4"));
 }
 
+TEST(EmulatorDecoder, SinksStandForResultsOnly) {
+  EXPECT_EQ(errorOf("ld.global.v2.b32 {%r2, _}, [%rd0];\nmov.b64 {_, %r3}, %rd0;"), "");
+  for (const char *instruction :
+       {"st.global.b32 [%rd0], _;", "st.global.v2.b32 [%rd0], {%r2, _};", "mov.b64 %rd2, {%r2, _};",
+        "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r2, _}, [%r1];", "add.u32 _, %r2, %r3;",
+        "mov.u32 _, %r2;", "ld.global.v4.b32 {%r2, %r3, %r4}, [%rd0];"})
+    EXPECT_NE(errorOf(instruction), "") << instruction;
+}
+
 TEST(EmulatorDecoder, HostileTextIsAnErrorWithALine) {
   const std::string entry = std::string(header) + ".visible .entry k()\n{\n";
   for (const std::string &text : {std::string(),

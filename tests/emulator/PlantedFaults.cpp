@@ -1,0 +1,91 @@
+//===- PlantedFaults.cpp - Protocol faults in attention.cu ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tests/emulator/PlantedFaults.h"
+
+using namespace tilewright::emulator::test;
+
+std::span<const PlantedFault> tilewright::emulator::test::plantedFaults() {
+  static const std::vector<PlantedFault> faults = {
+      {"K stage released before its wait_group",
+       "d128_pingpong",
+       {{"wg_wait<1>(); pin(s);\n      krel();\n#else", "krel(); wg_wait<1>(); pin(s);\n#else"}}},
+      {"V stage released before its wait_group",
+       "d128_pingpong",
+       {{"wg_wait<0>(); pin(o); pin(p);\n      vrel();\n#endif\n    };\n    // one block",
+         "vrel(); wg_wait<0>(); pin(o); pin(p);\n#endif\n    };\n    // one block"}}},
+      {"one warp releases for its warpgroup",
+       "d128_pingpong",
+       {{"if (lane == 0) bar_arrive(b); };", "if (lane == 0 && warp == 0) bar_arrive(b); };"},
+        {"bar_init(kempty + 8 * i, NWG * 4); bar_init(vempty + 8 * i, NWG * 4);",
+         "bar_init(kempty + 8 * i, NWG); bar_init(vempty + 8 * i, NWG);"}}},
+      {"consumer does not wait for V", "d128_pingpong", {{"qk();\n      vwait();", "qk();"}}},
+      {"producer starts with parity 0",
+       "d128_pingpong",
+       {{"u32 kph = 1, qph = 1;", "u32 kph = 0, qph = 1;"}}},
+      {"producer never flips its K parity",
+       "d128_pingpong",
+       {{"if (++ks == ST) { ks = 0; kph ^= 1; }\n        }\n        code",
+         "if (++ks == ST) { ks = 0; }\n        }\n        code"}}},
+      {"consumer never flips its V parity",
+       "d128_pingpong",
+       {{"{ vs = 0; vph ^= 1; } };\n    auto qwait", "{ vs = 0; } };\n    auto qwait"}}},
+      {"ring of one stage too many in the consumer",
+       "d128_pingpong",
+       {{"release(kempty + 8 * ks); if (++ks == ST)",
+         "release(kempty + 8 * ks); if (++ks == ST + 1)"}}},
+      {"expect_tx of half the bytes",
+       "d128_pingpong",
+       {{"bar_expect(kfull + 8 * ks, KB);", "bar_expect(kfull + 8 * ks, KB / 2);"}}},
+      {"K copied into the other stage",
+       "d128_pingpong",
+       {{"tma4(sk + ks * KB, &tk", "tma4(sk + (ks + 1) % ST * KB, &tk"}}},
+      {"V copied without waiting for empty",
+       "d64_causal",
+       {{"bar_wait(vempty + 8 * vs, vph);", ""}}},
+      {"Q buffer released at the start of the tile",
+       "d128_onebuffer",
+       {{"      int n = nb - 2;\n", "      int n = nb - 2;\n      qrel();\n"},
+        {"      qrel();\n      const int oh", "      const int oh"}}},
+      {"tile number stored after the arrive",
+       "d128_pingpong",
+       {{R"(asm volatile("st.shared.b32 [%0], %1;" ::"r"(slot + 4 * ts), "r"(code) : "memory");
+        bar_arrive(tfull + 8 * ts);)",
+         R"(bar_arrive(tfull + 8 * ts);
+        asm volatile("st.shared.b32 [%0], %1;" ::"r"(slot + 4 * ts), "r"(code) : "memory");)"}}},
+      {"one tile slot for two barriers", "d128_pingpong", {{"(slot + 4 * ts)", "(slot)"}}},
+      {"tile slot barrier counts one reader too few",
+       "d64_causal",
+       {{"NWG * 4 + 1);", "NWG * 4);"}}},
+      {"no mbarrier-init fence, no proxy fence",
+       "d128_pingpong",
+       {{R"(asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");)", ""},
+        {R"(asm volatile("fence.proxy.async;" ::: "memory");)", ""}}},
+      {"no __syncthreads after the initialisation", "d128_pingpong", {{"__syncthreads();", ""}}},
+      {"redo scales O while PV is in flight",
+       "d128_pingpong",
+       {{"wg_wait<0>(); pin(o);\n        if (MODE == 1) pin(p);\n        rescale(f0, f1);\n      }",
+         "rescale(f0, f1);\n      }"}}},
+      {"no wgmma.fence at all",
+       "d128_pingpong",
+       {{R"(asm volatile("wgmma.fence.sync.aligned;" ::: "memory");)", ""}}},
+      {"V descriptor with half the LBO",
+       "d128_pingpong",
+       {{"desc(sv, BN * 128, 1024)", "desc(sv, BN * 64, 1024)"}}},
+      {"64B swizzle in the descriptors",
+       "d128_pingpong",
+       {{"return 1ull << 62", "return 2ull << 62"}}},
+      {"k-step of 64 bytes inside the swizzle row",
+       "d128_pingpong",
+       {{"(k % 4) * 2, k > 0", "(k % 4) * 4, k > 0"}}},
+      {"ping-pong arrives at its own barrier",
+       "d128_pingpong",
+       {{"nbar_arrive(1 + (w + 1) % NWG)", "nbar_arrive(1 + w)"}}},
+      {"registers: 248 for a consumer", "d128_pingpong", {}, "-DREGC=248"},
+      {"mask limit off by one", "d64_causal", {{"row + 1) : T) - 2", "row + 2) : T) - 2"}}},
+  };
+  return faults;
+}
