@@ -8,11 +8,11 @@
 #define TILEWRIGHT_DIALECT_SM_SM_H
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
-#include "mlir/IR/TensorEncoding.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/TensorEncoding.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "dialect/SM/SMDialect.h.inc"
