@@ -7,6 +7,7 @@
 #include "compiler/Conversion/TileToVector/Homes.h"
 
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace tilewright;
@@ -110,7 +111,10 @@ Value Homes::acquire(MemRefType type) {
   Value buffer;
   if (free.empty()) {
     buffer = builder.allocate(type);
-    scratchBytes += type.getNumElements() * type.getElementTypeBitWidth() / 8;
+    uint64_t bytes = type.getElementTypeBitWidth() / 8;
+    for (int64_t extent : type.getShape())
+      bytes = llvm::SaturatingMultiply<uint64_t>(bytes, extent);
+    scratchBytes = llvm::SaturatingAdd(scratchBytes, bytes);
   } else {
     buffer = free.pop_back_val();
   }

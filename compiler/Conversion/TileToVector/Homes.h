@@ -77,7 +77,7 @@ public:
   size_t openScope() const { return acquired.size(); }
   void closeScope(size_t scope);
 
-  int64_t getScratchBytes() const { return scratchBytes; }
+  uint64_t getScratchBytes() const { return scratchBytes; }
 
 private:
   VectorBuilder &builder;
@@ -89,7 +89,7 @@ private:
   llvm::DenseMap<mlir::Value, View> views;
   llvm::SmallVector<mlir::Value> acquired;
   llvm::DenseMap<mlir::Type, llvm::SmallVector<mlir::Value>> released;
-  int64_t scratchBytes = 0;
+  uint64_t scratchBytes = 0;
 
   void fuse(tile::SoftmaxStepOp step);
   bool isLastReader(mlir::Operation *op, mlir::Value tile) const;

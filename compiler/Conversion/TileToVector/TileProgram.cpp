@@ -129,7 +129,7 @@ public:
     return success();
   }
 
-  int64_t getScratchBytes() const { return homes.getScratchBytes(); }
+  uint64_t getScratchBytes() const { return homes.getScratchBytes(); }
 
 private:
   VectorBuilder &b;
@@ -342,8 +342,8 @@ private:
 };
 } // namespace
 
-FailureOr<int64_t> tilewright::emitTileProgram(VectorBuilder &builder, Block &program,
-                                               IRMapping &scalars) {
+FailureOr<uint64_t> tilewright::emitTileProgram(VectorBuilder &builder, Block &program,
+                                                IRMapping &scalars) {
   Walk walk(builder, program, scalars);
   if (failed(walk.emit(program)))
     return failure();

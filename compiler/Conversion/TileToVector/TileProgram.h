@@ -19,8 +19,8 @@ mlir::LogicalResult verifyTileProgram(mlir::Block &program);
 
 /// Emits the vector code of one item of a tile program. `scalars` maps what the body uses from
 /// outside, its induction variables included. Returns the bytes of scratch.
-mlir::FailureOr<int64_t> emitTileProgram(VectorBuilder &builder, mlir::Block &program,
-                                         mlir::IRMapping &scalars);
+mlir::FailureOr<uint64_t> emitTileProgram(VectorBuilder &builder, mlir::Block &program,
+                                          mlir::IRMapping &scalars);
 
 } // namespace tilewright
 

@@ -22,7 +22,7 @@ using namespace mlir;
 using namespace tilewright;
 
 /// More scratch than this does not fit the stack of an executor's thread.
-static constexpr int64_t maxScratchBytes = 4 << 20;
+static constexpr uint64_t maxScratchBytes = 4 << 20;
 
 static bool isTileConstant(Operation *op) {
   return isa<arith::ConstantOp>(op) && isa<TensorType>(op->getResultTypes().front());
@@ -140,7 +140,7 @@ struct TileToVector : tilewright::impl::ConvertTileToVectorBase<TileToVector> {
     auto item = start(function, name, index, {}, itemScalars);
     VectorBuilder b(program.getLoc(), &item.getBody().front(), shape);
     emitItem(b, function, program, item.getArguments().back(), itemScalars);
-    FailureOr<int64_t> bytes = emitTileProgram(b, *program.getBody(), itemScalars);
+    FailureOr<uint64_t> bytes = emitTileProgram(b, *program.getBody(), itemScalars);
     if (failed(bytes))
       return failure();
     if (*bytes > maxScratchBytes)

@@ -181,3 +181,16 @@ func.func @too_much_scratch(%x: memref<?x4096xf32>, %y: memref<?x4096xf32>) {
   }
   return
 }
+
+// -----
+
+// The bytes do not fit 64 bits; they must not wrap around.
+func.func @endless_scratch(%x: memref<?x4611686018427387904xf32>, %y: memref<?x4611686018427387904xf32>) {
+  %c0 = arith.constant 0 : index
+  // expected-error@+1 {{needs 18446744073709551615 bytes of scratch}}
+  scf.forall (%i) in (4) {
+    %t = tile.load %x[%c0] : memref<?x4611686018427387904xf32> -> tensor<1x4611686018427387904xf32>
+    tile.store %t, %y[%c0] : tensor<1x4611686018427387904xf32>, memref<?x4611686018427387904xf32>
+  }
+  return
+}
