@@ -268,7 +268,8 @@ void Decoder::address(Op &op, const Operand &operand, size_t which) {
     op.wideAddress = true;
     return;
   }
-  op.immediate += base.offset;
+  op.immediate = static_cast<int64_t>(static_cast<uint64_t>(operand.offset) +
+                                      static_cast<uint64_t>(base.offset));
   op.wideAddress = classOf(base) == RegisterClass::Wide;
   op.slots[which] = slot(base, op.wideAddress ? RegisterClass::Wide : RegisterClass::Narrow);
 }
