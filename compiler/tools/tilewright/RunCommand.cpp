@@ -60,7 +60,8 @@ static Result<reference::Problem> makeReference(const ParsedProblem &problem,
   return result;
 }
 
-/// Runs the kernel once, and then for half a second but at least three times for its time.
+/// Runs the kernel once, and then again for its time: for half a second, and at least three times
+/// unless that takes long.
 static Status runAndTime(const Kernel &kernel, const Arguments &arguments,
                          std::span<std::byte> workspace, const Execution &execution,
                          RunReport &report) {
@@ -70,7 +71,7 @@ static Status runAndTime(const Kernel &kernel, const Arguments &arguments,
     return first;
   std::vector<double> seconds;
   double total = 0;
-  while (seconds.size() < 3 || (total < 0.5 && seconds.size() < 1000)) {
+  while (total < (seconds.size() < 3 ? 2.0 : 0.5) && seconds.size() < 1000) {
     const Clock::time_point start = Clock::now();
     if (Status done = kernel.run(arguments, workspace, execution); !done)
       return done;

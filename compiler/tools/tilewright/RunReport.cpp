@@ -25,8 +25,8 @@ static std::string formatSeconds(double seconds) {
 }
 
 std::string RunReport::toText() const {
-  std::string text = fmt::format("output    {}\ntime      {}, median of {} runs", out,
-                                 formatSeconds(medianSeconds), runs);
+  std::string text = fmt::format("output    {}\ntime      {}, median of {} run{}", out,
+                                 formatSeconds(medianSeconds), runs, runs == 1 ? "" : "s");
   if (blocks)
     text += fmt::format(", {:.1f} GFLOP/s over the visited blocks",
                         visitedOperations / medianSeconds * 1e-9);

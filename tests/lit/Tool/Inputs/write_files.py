@@ -19,8 +19,8 @@ def entry(shape, begin, end):
     return {"dtype": "F32", "shape": shape, "data_offsets": [begin, end]}
 
 
-def npy(name, shape, data, length=None):
-    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+def npy(name, shape, data, length=None, dtype="<f4"):
+    header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
     length = len(header) if length is None else length
     (folder / name).write_bytes(b"\x93NUMPY\x02\x00" + struct.pack("<I", length) + header + data)
 
@@ -29,8 +29,9 @@ def floats(count):
     return struct.pack(f"<{count}f", *range(count))
 
 
-# Sound: slopes of four heads, keys of two positions and width 2.
+# Sound: slopes of four heads, tensors of two positions and width 2.
 npy("slopes.npy", (4,), floats(4))
+npy("slopes-f64.npy", (4,), struct.pack("<4d", 0.5, 0.25, 0.125, 0), dtype="<f8")
 npy("rank3.npy", (1, 2, 2), floats(4))
 npy("qkv.npy", (1, 1, 2, 2), floats(4))
 
