@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A row is an opcode and a lambda; the register classes follow from the lambda's
-// types. Registers of 16 and 8 bits live in 32-bit lanes whose upper bits mean
-// nothing: operations on them mask.
+// types. (g++ wants lambdas in template arguments in parentheses.) Registers of 16 and 8 bits live
+// in 32-bit lanes whose upper bits mean nothing: operations on them mask.
 //
 //===----------------------------------------------------------------------===//
 
@@ -131,39 +131,39 @@ template <> std::string suffix<uint64_t>() {
 template <typename T> void integerRows(Table &table) {
   using Unsigned = std::make_unsigned_t<T>; // so that wrapping is defined
   const std::string type = suffix<T>();
-  table.lanes<[](Unsigned a, Unsigned b) { return Unsigned(a + b); }>("add" + type);
-  table.lanes<[](Unsigned a, Unsigned b) { return Unsigned(a - b); }>("sub" + type);
-  table.lanes<[](Unsigned a, Unsigned b) { return Unsigned(a * b); }>("mul.lo" + type);
-  table.lanes<[](Unsigned a, Unsigned b, Unsigned c) { return Unsigned(a * b + c); }>("mad.lo" +
-                                                                                      type);
-  table.lanes<[](T a, T b) { return a < b ? a : b; }>("min" + type);
-  table.lanes<[](T a, T b) { return a > b ? a : b; }>("max" + type);
+  table.lanes<([](Unsigned a, Unsigned b) { return Unsigned(a + b); })>("add" + type);
+  table.lanes<([](Unsigned a, Unsigned b) { return Unsigned(a - b); })>("sub" + type);
+  table.lanes<([](Unsigned a, Unsigned b) { return Unsigned(a * b); })>("mul.lo" + type);
+  table.lanes<([](Unsigned a, Unsigned b, Unsigned c) { return Unsigned(a * b + c); })>("mad.lo" +
+                                                                                        type);
+  table.lanes<([](T a, T b) { return a < b ? a : b; })>("min" + type);
+  table.lanes<([](T a, T b) { return a > b ? a : b; })>("max" + type);
   // Division by zero, and the one quotient that overflows, are as on the hardware: all ones, and
   // the dividend.
-  table.lanes<[](T a, T b) {
+  table.lanes<([](T a, T b) {
     if (b == 0)
       return T(-1);
     return std::is_signed_v<T> && b == T(-1) ? T(Unsigned(0) - Unsigned(a)) : T(a / b);
-  }>("div" + type);
-  table.lanes<[](T a, T b) {
+  })>("div" + type);
+  table.lanes<([](T a, T b) {
     if (b == 0)
       return a;
     return std::is_signed_v<T> && b == T(-1) ? T(0) : T(a % b);
-  }>("rem" + type);
-  table.lanes<[](Unsigned a) { return T(a) < 0 ? Unsigned(0) - a : a; }>("abs" + type);
-  table.lanes<[](Unsigned a) { return Unsigned(0) - a; }>("neg" + type);
+  })>("rem" + type);
+  table.lanes<([](Unsigned a) { return T(a) < 0 ? Unsigned(0) - a : a; })>("abs" + type);
+  table.lanes<([](Unsigned a) { return Unsigned(0) - a; })>("neg" + type);
 }
 
 template <typename T> void bitRows(Table &table, const std::string &type) {
   constexpr uint32_t bits = 8 * sizeof(T);
-  table.lanes<[](T a, T b) { return T(a & b); }>("and" + type);
-  table.lanes<[](T a, T b) { return T(a | b); }>("or" + type);
-  table.lanes<[](T a, T b) { return T(a ^ b); }>("xor" + type);
-  table.lanes<[](T a) { return T(~a); }>("not" + type);
-  table.lanes<[](T a, uint32_t b) { return b >= bits ? T(0) : T(a << b); }>("shl" + type);
-  table.lanes<[](T a, uint32_t b) { return b >= bits ? T(0) : T(a >> b); }>("shr" + type);
-  table.lanes<[](T a) { return static_cast<uint32_t>(std::popcount(a)); }>("popc" + type);
-  table.lanes<[](T a) { return static_cast<uint32_t>(std::countl_zero(a)); }>("clz" + type);
+  table.lanes<([](T a, T b) { return T(a & b); })>("and" + type);
+  table.lanes<([](T a, T b) { return T(a | b); })>("or" + type);
+  table.lanes<([](T a, T b) { return T(a ^ b); })>("xor" + type);
+  table.lanes<([](T a) { return T(~a); })>("not" + type);
+  table.lanes<([](T a, uint32_t b) { return b >= bits ? T(0) : T(a << b); })>("shl" + type);
+  table.lanes<([](T a, uint32_t b) { return b >= bits ? T(0) : T(a >> b); })>("shr" + type);
+  table.lanes<([](T a) { return static_cast<uint32_t>(std::popcount(a)); })>("popc" + type);
+  table.lanes<([](T a) { return static_cast<uint32_t>(std::countl_zero(a)); })>("clz" + type);
 }
 
 uint32_t permuteBytes(uint32_t a, uint32_t b, uint32_t selector) {
@@ -209,38 +209,39 @@ void wordRows(Table &table) {
   bitRows<uint64_t>(table, ".b64");
   table.alias("shr.u32", "shr.b32");
   table.alias("shr.u64", "shr.b64");
-  table.lanes<[](int32_t a, uint32_t b) { return a >> std::min(b, 31u); }>("shr.s32");
-  table.lanes<[](int64_t a, uint32_t b) { return a >> std::min(b, 63u); }>("shr.s64");
-  table.lanes<[](int32_t a, int32_t b) { return static_cast<int32_t>(int64_t(a) * b >> 32); }>(
+  table.lanes<([](int32_t a, uint32_t b) { return a >> std::min(b, 31u); })>("shr.s32");
+  table.lanes<([](int64_t a, uint32_t b) { return a >> std::min(b, 63u); })>("shr.s64");
+  table.lanes<([](int32_t a, int32_t b) { return static_cast<int32_t>(int64_t(a) * b >> 32); })>(
       "mul.hi.s32");
-  table.lanes<[](uint32_t a, uint32_t b) { return static_cast<uint32_t>(uint64_t(a) * b >> 32); }>(
-      "mul.hi.u32");
-  table.lanes<[](uint64_t a, uint64_t b) {
+  table
+      .lanes<([](uint32_t a, uint32_t b) { return static_cast<uint32_t>(uint64_t(a) * b >> 32); })>(
+          "mul.hi.u32");
+  table.lanes<([](uint64_t a, uint64_t b) {
     return static_cast<uint64_t>(static_cast<unsigned __int128>(a) * b >> 64);
-  }>("mul.hi.u64");
-  table.lanes<[](int32_t a, int32_t b) { return int64_t(a) * b; }>("mul.wide.s32");
-  table.lanes<[](uint32_t a, uint32_t b) { return uint64_t(a) * b; }>("mul.wide.u32");
-  table.lanes<[](int32_t a, int32_t b, uint64_t c) {
+  })>("mul.hi.u64");
+  table.lanes<([](int32_t a, int32_t b) { return int64_t(a) * b; })>("mul.wide.s32");
+  table.lanes<([](uint32_t a, uint32_t b) { return uint64_t(a) * b; })>("mul.wide.u32");
+  table.lanes<([](int32_t a, int32_t b, uint64_t c) {
     return static_cast<uint64_t>(int64_t(a) * b) + c;
-  }>("mad.wide.s32");
-  table.lanes<[](uint32_t a, uint32_t b, uint64_t c) { return uint64_t(a) * b + c; }>(
+  })>("mad.wide.s32");
+  table.lanes<([](uint32_t a, uint32_t b, uint64_t c) { return uint64_t(a) * b + c; })>(
       "mad.wide.u32");
   table.lanes<reverseBits>("brev.b32");
   table.lanes<permuteBytes>("prmt.b32");
-  table.lanes<[](uint32_t a, uint32_t b, uint32_t c) {
+  table.lanes<([](uint32_t a, uint32_t b, uint32_t c) {
     return static_cast<uint32_t>((uint64_t(b) << 32 | a) << (c & 31) >> 32);
-  }>("shf.l.b32");
-  table.lanes<[](uint32_t a, uint32_t b, uint32_t c) {
+  })>("shf.l.b32");
+  table.lanes<([](uint32_t a, uint32_t b, uint32_t c) {
     return static_cast<uint32_t>((uint64_t(b) << 32 | a) >> (c & 31));
-  }>("shf.r.b32");
-  table.lanes<[](uint32_t a, uint32_t b, uint32_t c) { return extractField(a, b, c, false); }>(
+  })>("shf.r.b32");
+  table.lanes<([](uint32_t a, uint32_t b, uint32_t c) { return extractField(a, b, c, false); })>(
       "bfe.u32");
-  table.lanes<[](uint32_t a, uint32_t b, uint32_t c) { return extractField(a, b, c, true); }>(
+  table.lanes<([](uint32_t a, uint32_t b, uint32_t c) { return extractField(a, b, c, true); })>(
       "bfe.s32");
-  table.predicates<[](uint32_t a, uint32_t b) { return a & b; }>("and.pred", 2);
-  table.predicates<[](uint32_t a, uint32_t b) { return a | b; }>("or.pred", 2);
-  table.predicates<[](uint32_t a, uint32_t b) { return a ^ b; }>("xor.pred", 2);
-  table.predicates<[](uint32_t a, uint32_t) { return ~a; }>("not.pred", 1);
+  table.predicates<([](uint32_t a, uint32_t b) { return a & b; })>("and.pred", 2);
+  table.predicates<([](uint32_t a, uint32_t b) { return a | b; })>("or.pred", 2);
+  table.predicates<([](uint32_t a, uint32_t b) { return a ^ b; })>("xor.pred", 2);
+  table.predicates<([](uint32_t a, uint32_t) { return ~a; })>("not.pred", 1);
 }
 
 constexpr uint32_t low16(uint32_t value) {
@@ -253,22 +254,22 @@ constexpr int32_t signed16(uint32_t value) {
 void halfWordRows(Table &table) {
   for (const char *type : {".s16", ".u16"}) {
     const std::string name = type;
-    table.lanes<[](uint32_t a, uint32_t b) { return low16(a + b); }>("add" + name);
-    table.lanes<[](uint32_t a, uint32_t b) { return low16(a - b); }>("sub" + name);
-    table.lanes<[](uint32_t a, uint32_t b) { return low16(a * b); }>("mul.lo" + name);
+    table.lanes<([](uint32_t a, uint32_t b) { return low16(a + b); })>("add" + name);
+    table.lanes<([](uint32_t a, uint32_t b) { return low16(a - b); })>("sub" + name);
+    table.lanes<([](uint32_t a, uint32_t b) { return low16(a * b); })>("mul.lo" + name);
   }
-  table.lanes<[](uint32_t a, uint32_t b) { return a & b; }>("and.b16");
-  table.lanes<[](uint32_t a, uint32_t b) { return a | b; }>("or.b16");
-  table.lanes<[](uint32_t a, uint32_t b) { return a ^ b; }>("xor.b16");
-  table.lanes<[](uint32_t a) { return low16(~a); }>("not.b16");
-  table.lanes<[](uint32_t a, uint32_t b) { return b > 15 ? 0 : low16(a << b); }>("shl.b16");
-  table.lanes<[](uint32_t a, uint32_t b) { return b > 15 ? 0 : low16(a) >> b; }>("shr.u16");
+  table.lanes<([](uint32_t a, uint32_t b) { return a & b; })>("and.b16");
+  table.lanes<([](uint32_t a, uint32_t b) { return a | b; })>("or.b16");
+  table.lanes<([](uint32_t a, uint32_t b) { return a ^ b; })>("xor.b16");
+  table.lanes<([](uint32_t a) { return low16(~a); })>("not.b16");
+  table.lanes<([](uint32_t a, uint32_t b) { return b > 15 ? 0 : low16(a << b); })>("shl.b16");
+  table.lanes<([](uint32_t a, uint32_t b) { return b > 15 ? 0 : low16(a) >> b; })>("shr.u16");
   table.alias("shr.b16", "shr.u16");
-  table.lanes<[](uint32_t a, uint32_t b) {
+  table.lanes<([](uint32_t a, uint32_t b) {
     return low16(static_cast<uint32_t>(signed16(a) >> std::min(b, 15u)));
-  }>("shr.s16");
-  table.lanes<[](uint32_t a, uint32_t b) { return low16(a) * low16(b); }>("mul.wide.u16");
-  table.lanes<[](uint32_t a, uint32_t b) { return signed16(a) * signed16(b); }>("mul.wide.s16");
+  })>("shr.s16");
+  table.lanes<([](uint32_t a, uint32_t b) { return low16(a) * low16(b); })>("mul.wide.u16");
+  table.lanes<([](uint32_t a, uint32_t b) { return signed16(a) * signed16(b); })>("mul.wide.s16");
 }
 
 inline float keep(float value) {
@@ -279,42 +280,45 @@ inline float keep(float value) {
 template <float (*flush)(float)> void floatRows(Table &table, const std::string &ftz) {
   const std::string type = ftz + ".f32";
   constexpr auto f = flush;
-  table.lanes<[](float a, float b) { return f(f(a) + f(b)); }>("add" + type);
-  table.lanes<[](float a, float b) { return f(f(a) - f(b)); }>("sub" + type);
-  table.lanes<[](float a, float b) { return f(f(a) * f(b)); }>("mul" + type);
-  table.lanes<[](float a, float b) { return f(f(a) / f(b)); }>("div" + type);
-  table.lanes<[](float a, float b, float c) { return f(__builtin_fmaf(f(a), f(b), f(c))); }>("fma" +
-                                                                                             type);
-  table.lanes<[](float a, float b) { return minNumber(f(a), f(b)); }>("min" + type);
-  table.lanes<[](float a, float b) { return maxNumber(f(a), f(b)); }>("max" + type);
-  table.lanes<[](float a, float b) {
+  table.lanes<([](float a, float b) { return f(f(a) + f(b)); })>("add" + type);
+  table.lanes<([](float a, float b) { return f(f(a) - f(b)); })>("sub" + type);
+  table.lanes<([](float a, float b) { return f(f(a) * f(b)); })>("mul" + type);
+  table.lanes<([](float a, float b) { return f(f(a) / f(b)); })>("div" + type);
+  table.lanes<([](float a, float b, float c) { return f(__builtin_fmaf(f(a), f(b), f(c))); })>(
+      "fma" + type);
+  table.lanes<([](float a, float b) { return minNumber(f(a), f(b)); })>("min" + type);
+  table.lanes<([](float a, float b) { return maxNumber(f(a), f(b)); })>("max" + type);
+  table.lanes<([](float a, float b) {
     return isNaN(a) || isNaN(b) ? floatOf(0x7fffffff) : minNumber(f(a), f(b));
-  }>("min" + ftz + ".NaN.f32");
-  table.lanes<[](float a, float b) {
+  })>("min" + ftz + ".NaN.f32");
+  table.lanes<([](float a, float b) {
     return isNaN(a) || isNaN(b) ? floatOf(0x7fffffff) : maxNumber(f(a), f(b));
-  }>("max" + ftz + ".NaN.f32");
-  table.lanes<[](float a) { return floatOf(bitsOf(f(a)) ^ 0x80000000); }>("neg" + type);
-  table.lanes<[](float a) { return floatOf(bitsOf(f(a)) & 0x7fffffff); }>("abs" + type);
+  })>("max" + ftz + ".NaN.f32");
+  table.lanes<([](float a) { return floatOf(bitsOf(f(a)) ^ 0x80000000); })>("neg" + type);
+  table.lanes<([](float a) { return floatOf(bitsOf(f(a)) & 0x7fffffff); })>("abs" + type);
   // The hardware approximates these; here they are the correctly rounded functions.
-  table.lanes<[](float a) { return f(exp2Rounded(f(a))); }>("ex2" + type);
-  table.lanes<[](float a) { return f(static_cast<float>(std::log2(double(f(a))))); }>("lg2" + type);
-  table.lanes<[](float a) { return f(1.f / f(a)); }>("rcp" + type);
-  table.lanes<[](float a) { return f(std::sqrt(f(a))); }>("sqrt" + type);
-  table.lanes<[](float a) { return f(static_cast<float>(1.0 / std::sqrt(double(f(a))))); }>(
+  table.lanes<([](float a) { return f(exp2Rounded(f(a))); })>("ex2" + type);
+  table.lanes<([](float a) { return f(static_cast<float>(std::log2(double(f(a))))); })>("lg2" +
+                                                                                        type);
+  table.lanes<([](float a) { return f(1.f / f(a)); })>("rcp" + type);
+  table.lanes<([](float a) { return f(std::sqrt(f(a))); })>("sqrt" + type);
+  table.lanes<([](float a) { return f(static_cast<float>(1.0 / std::sqrt(double(f(a))))); })>(
       "rsqrt" + type);
-  table.lanes<[](float a) { return f(static_cast<float>(std::sin(double(f(a))))); }>("sin" + type);
-  table.lanes<[](float a) { return f(static_cast<float>(std::cos(double(f(a))))); }>("cos" + type);
+  table.lanes<([](float a) { return f(static_cast<float>(std::sin(double(f(a))))); })>("sin" +
+                                                                                       type);
+  table.lanes<([](float a) { return f(static_cast<float>(std::cos(double(f(a))))); })>("cos" +
+                                                                                       type);
 }
 
 void doubleRows(Table &table) {
-  table.lanes<[](double a, double b) { return a + b; }>("add.f64");
-  table.lanes<[](double a, double b) { return a - b; }>("sub.f64");
-  table.lanes<[](double a, double b) { return a * b; }>("mul.f64");
-  table.lanes<[](double a, double b) { return a / b; }>("div.f64");
-  table.lanes<[](double a, double b, double c) { return std::fma(a, b, c); }>("fma.f64");
-  table.lanes<[](double a) { return -a; }>("neg.f64");
-  table.lanes<[](double a) { return std::fabs(a); }>("abs.f64");
-  table.lanes<[](double a) { return std::sqrt(a); }>("sqrt.f64");
+  table.lanes<([](double a, double b) { return a + b; })>("add.f64");
+  table.lanes<([](double a, double b) { return a - b; })>("sub.f64");
+  table.lanes<([](double a, double b) { return a * b; })>("mul.f64");
+  table.lanes<([](double a, double b) { return a / b; })>("div.f64");
+  table.lanes<([](double a, double b, double c) { return std::fma(a, b, c); })>("fma.f64");
+  table.lanes<([](double a) { return -a; })>("neg.f64");
+  table.lanes<([](double a) { return std::fabs(a); })>("abs.f64");
+  table.lanes<([](double a) { return std::sqrt(a); })>("sqrt.f64");
 }
 
 uint32_t narrowBF16(double value) {
@@ -374,42 +378,42 @@ void packedRows(Table &table, const std::string &type) {
     table.lanes<static_cast<Two>(packed<widen, narrow, product>)>("mul." + name);
     table.lanes<static_cast<Two>(packed<widen, narrow, smaller>)>("min." + name);
     table.lanes<static_cast<Two>(packed<widen, narrow, larger>)>("max." + name);
-    table.lanes<[](uint32_t a) { return a ^ 0x80008000; }>("neg." + name);
-    table.lanes<[](uint32_t a) { return a & 0x7fff7fff; }>("abs." + name);
+    table.lanes<([](uint32_t a) { return a ^ 0x80008000; })>("neg." + name);
+    table.lanes<([](uint32_t a) { return a & 0x7fff7fff; })>("abs." + name);
   }
 }
 
 template <typename T> void comparisons(Table &table, const std::string &type) {
-  table.compare<[](T a, T b) { return a == b; }>("setp.eq" + type);
-  table.compare<[](T a, T b) { return a != b; }>("setp.ne" + type);
-  table.compare<[](T a, T b) { return a < b; }>("setp.lt" + type);
-  table.compare<[](T a, T b) { return a <= b; }>("setp.le" + type);
-  table.compare<[](T a, T b) { return a > b; }>("setp.gt" + type);
-  table.compare<[](T a, T b) { return a >= b; }>("setp.ge" + type);
+  table.compare<([](T a, T b) { return a == b; })>("setp.eq" + type);
+  table.compare<([](T a, T b) { return a != b; })>("setp.ne" + type);
+  table.compare<([](T a, T b) { return a < b; })>("setp.lt" + type);
+  table.compare<([](T a, T b) { return a <= b; })>("setp.le" + type);
+  table.compare<([](T a, T b) { return a > b; })>("setp.gt" + type);
+  table.compare<([](T a, T b) { return a >= b; })>("setp.ge" + type);
 }
 
 /// Without u a comparison with NaN is false, ne too; with u it is true.
 template <typename T> void floatComparisons(Table &table, const std::string &type) {
   comparisons<T>(table, type);
-  table.compare<[](T a, T b) { return a < b || a > b; }>("setp.ne" + type);
-  table.compare<[](T a, T b) { return !(a < b || a > b); }>("setp.equ" + type);
-  table.compare<[](T a, T b) { return a != b; }>("setp.neu" + type);
-  table.compare<[](T a, T b) { return !(a >= b); }>("setp.ltu" + type);
-  table.compare<[](T a, T b) { return !(a > b); }>("setp.leu" + type);
-  table.compare<[](T a, T b) { return !(a <= b); }>("setp.gtu" + type);
-  table.compare<[](T a, T b) { return !(a < b); }>("setp.geu" + type);
-  table.compare<[](T a, T b) { return a != a || b != b; }>("setp.nan" + type);
-  table.compare<[](T a, T b) { return a == a && b == b; }>("setp.num" + type);
+  table.compare<([](T a, T b) { return a < b || a > b; })>("setp.ne" + type);
+  table.compare<([](T a, T b) { return !(a < b || a > b); })>("setp.equ" + type);
+  table.compare<([](T a, T b) { return a != b; })>("setp.neu" + type);
+  table.compare<([](T a, T b) { return !(a >= b); })>("setp.ltu" + type);
+  table.compare<([](T a, T b) { return !(a > b); })>("setp.leu" + type);
+  table.compare<([](T a, T b) { return !(a <= b); })>("setp.gtu" + type);
+  table.compare<([](T a, T b) { return !(a < b); })>("setp.geu" + type);
+  table.compare<([](T a, T b) { return a != a || b != b; })>("setp.nan" + type);
+  table.compare<([](T a, T b) { return a == a && b == b; })>("setp.num" + type);
 }
 
 template <typename T, T (*narrow)(uint32_t)>
 void halfWordComparisons(Table &table, const std::string &type) {
-  table.compare<[](uint32_t a, uint32_t b) { return narrow(a) == narrow(b); }>("setp.eq" + type);
-  table.compare<[](uint32_t a, uint32_t b) { return narrow(a) != narrow(b); }>("setp.ne" + type);
-  table.compare<[](uint32_t a, uint32_t b) { return narrow(a) < narrow(b); }>("setp.lt" + type);
-  table.compare<[](uint32_t a, uint32_t b) { return narrow(a) <= narrow(b); }>("setp.le" + type);
-  table.compare<[](uint32_t a, uint32_t b) { return narrow(a) > narrow(b); }>("setp.gt" + type);
-  table.compare<[](uint32_t a, uint32_t b) { return narrow(a) >= narrow(b); }>("setp.ge" + type);
+  table.compare<([](uint32_t a, uint32_t b) { return narrow(a) == narrow(b); })>("setp.eq" + type);
+  table.compare<([](uint32_t a, uint32_t b) { return narrow(a) != narrow(b); })>("setp.ne" + type);
+  table.compare<([](uint32_t a, uint32_t b) { return narrow(a) < narrow(b); })>("setp.lt" + type);
+  table.compare<([](uint32_t a, uint32_t b) { return narrow(a) <= narrow(b); })>("setp.le" + type);
+  table.compare<([](uint32_t a, uint32_t b) { return narrow(a) > narrow(b); })>("setp.gt" + type);
+  table.compare<([](uint32_t a, uint32_t b) { return narrow(a) >= narrow(b); })>("setp.ge" + type);
 }
 
 void comparisonRows(Table &table) {
@@ -437,64 +441,67 @@ void comparisonRows(Table &table) {
 }
 
 void conversionRows(Table &table) {
-  table.lanes<[](uint32_t a) { return uint64_t(a); }>("cvt.u64.u32");
+  table.lanes<([](uint32_t a) { return uint64_t(a); })>("cvt.u64.u32");
   table.alias("cvt.s64.u32", "cvt.u64.u32");
-  table.lanes<[](int32_t a) { return int64_t(a); }>("cvt.s64.s32");
+  table.lanes<([](int32_t a) { return int64_t(a); })>("cvt.s64.s32");
   table.alias("cvt.u64.s32", "cvt.s64.s32");
-  table.lanes<[](uint64_t a) { return static_cast<uint32_t>(a); }>("cvt.u32.u64");
+  table.lanes<([](uint64_t a) { return static_cast<uint32_t>(a); })>("cvt.u32.u64");
   for (const char *name : {"cvt.s32.s64", "cvt.s32.u64", "cvt.u32.s64"})
     table.alias(name, "cvt.u32.u64");
-  table.lanes<[](uint64_t a) { return static_cast<uint32_t>(a & 0xffff); }>("cvt.u16.u64");
-  table.lanes<[](uint32_t a) { return uint64_t(low16(a)); }>("cvt.u64.u16");
-  table.lanes<[](uint32_t a) { return low16(a); }>("cvt.u16.u32");
+  table.lanes<([](uint64_t a) { return static_cast<uint32_t>(a & 0xffff); })>("cvt.u16.u64");
+  table.lanes<([](uint32_t a) { return uint64_t(low16(a)); })>("cvt.u64.u16");
+  table.lanes<([](uint32_t a) { return low16(a); })>("cvt.u16.u32");
   for (const char *name :
        {"cvt.u16.s32", "cvt.s16.s32", "cvt.s16.u32", "cvt.u32.u16", "cvt.s32.u16"})
     table.alias(name, "cvt.u16.u32");
-  table.lanes<[](uint32_t a) { return signed16(a); }>("cvt.s32.s16");
-  table.lanes<[](uint32_t a) { return a & 255; }>("cvt.u32.u8");
+  table.lanes<([](uint32_t a) { return signed16(a); })>("cvt.s32.s16");
+  table.lanes<([](uint32_t a) { return a & 255; })>("cvt.u32.u8");
   for (const char *name : {"cvt.u16.u8", "cvt.u8.u32", "cvt.u8.u16", "cvt.s32.u8"})
     table.alias(name, "cvt.u32.u8");
-  table.lanes<[](uint32_t a) { return int32_t(int8_t(a)); }>("cvt.s32.s8");
+  table.lanes<([](uint32_t a) { return int32_t(int8_t(a)); })>("cvt.s32.s8");
   table.alias("cvt.s16.s8", "cvt.s32.s8");
-  table.lanes<[](int32_t a) { return static_cast<float>(a); }>("cvt.rn.f32.s32");
-  table.lanes<[](uint32_t a) { return static_cast<float>(a); }>("cvt.rn.f32.u32");
-  table.lanes<[](int64_t a) { return static_cast<float>(a); }>("cvt.rn.f32.s64");
-  table.lanes<[](uint64_t a) { return static_cast<float>(a); }>("cvt.rn.f32.u64");
-  table.lanes<[](uint32_t a) { return static_cast<float>(low16(a)); }>("cvt.rn.f32.u16");
-  table.lanes<[](int32_t a) { return static_cast<double>(a); }>("cvt.rn.f64.s32");
-  table.lanes<[](uint32_t a) { return static_cast<double>(a); }>("cvt.rn.f64.u32");
-  table.lanes<[](float a) { return toInteger<int32_t>(std::trunc(double(a))); }>("cvt.rzi.s32.f32");
-  table.lanes<[](float a) { return toInteger<int32_t>(std::nearbyint(double(a))); }>(
+  table.lanes<([](int32_t a) { return static_cast<float>(a); })>("cvt.rn.f32.s32");
+  table.lanes<([](uint32_t a) { return static_cast<float>(a); })>("cvt.rn.f32.u32");
+  table.lanes<([](int64_t a) { return static_cast<float>(a); })>("cvt.rn.f32.s64");
+  table.lanes<([](uint64_t a) { return static_cast<float>(a); })>("cvt.rn.f32.u64");
+  table.lanes<([](uint32_t a) { return static_cast<float>(low16(a)); })>("cvt.rn.f32.u16");
+  table.lanes<([](int32_t a) { return static_cast<double>(a); })>("cvt.rn.f64.s32");
+  table.lanes<([](uint32_t a) { return static_cast<double>(a); })>("cvt.rn.f64.u32");
+  table.lanes<([](float a) { return toInteger<int32_t>(std::trunc(double(a))); })>(
+      "cvt.rzi.s32.f32");
+  table.lanes<([](float a) { return toInteger<int32_t>(std::nearbyint(double(a))); })>(
       "cvt.rni.s32.f32");
-  table.lanes<[](float a) { return toInteger<int32_t>(std::floor(double(a))); }>("cvt.rmi.s32.f32");
-  table.lanes<[](float a) { return toInteger<int32_t>(std::ceil(double(a))); }>("cvt.rpi.s32.f32");
-  table.lanes<[](float a) { return toInteger<uint32_t>(std::trunc(double(a))); }>(
+  table.lanes<([](float a) { return toInteger<int32_t>(std::floor(double(a))); })>(
+      "cvt.rmi.s32.f32");
+  table.lanes<([](float a) { return toInteger<int32_t>(std::ceil(double(a))); })>(
+      "cvt.rpi.s32.f32");
+  table.lanes<([](float a) { return toInteger<uint32_t>(std::trunc(double(a))); })>(
       "cvt.rzi.u32.f32");
-  table.lanes<[](float a) { return std::floor(a); }>("cvt.rmi.f32.f32");
-  table.lanes<[](float a) { return std::ceil(a); }>("cvt.rpi.f32.f32");
-  table.lanes<[](float a) { return std::nearbyint(a); }>("cvt.rni.f32.f32");
-  table.lanes<[](float a) { return std::trunc(a); }>("cvt.rzi.f32.f32");
-  table.lanes<[](float a) { return isNaN(a)  ? 0.f
-                                   : a < 0.f ? 0.f
-                                   : a > 1.f ? 1.f
-                                             : a; }>(
+  table.lanes<([](float a) { return std::floor(a); })>("cvt.rmi.f32.f32");
+  table.lanes<([](float a) { return std::ceil(a); })>("cvt.rpi.f32.f32");
+  table.lanes<([](float a) { return std::nearbyint(a); })>("cvt.rni.f32.f32");
+  table.lanes<([](float a) { return std::trunc(a); })>("cvt.rzi.f32.f32");
+  table.lanes<([](float a) { return isNaN(a)  ? 0.f
+                                    : a < 0.f ? 0.f
+                                    : a > 1.f ? 1.f
+                                              : a; })>(
       "cvt.sat.f32.f32");
-  table.lanes<[](float a) { return double(a); }>("cvt.f64.f32");
-  table.lanes<[](double a) { return static_cast<float>(a); }>("cvt.rn.f32.f64");
-  table.lanes<[](float a) { return toBF16(a); }>("cvt.rn.bf16.f32");
-  table.lanes<[](float a) { return toF16(a); }>("cvt.rn.f16.f32");
-  table.lanes<[](uint32_t a) { return fromBF16(low16(a)); }>("cvt.f32.bf16");
-  table.lanes<[](uint32_t a) { return fromF16(low16(a)); }>("cvt.f32.f16");
+  table.lanes<([](float a) { return double(a); })>("cvt.f64.f32");
+  table.lanes<([](double a) { return static_cast<float>(a); })>("cvt.rn.f32.f64");
+  table.lanes<([](float a) { return toBF16(a); })>("cvt.rn.bf16.f32");
+  table.lanes<([](float a) { return toF16(a); })>("cvt.rn.f16.f32");
+  table.lanes<([](uint32_t a) { return fromBF16(low16(a)); })>("cvt.f32.bf16");
+  table.lanes<([](uint32_t a) { return fromF16(low16(a)); })>("cvt.f32.f16");
   // Of two operands the first becomes the upper half.
-  table.lanes<[](float a, float b) { return toBF16(a) << 16 | toBF16(b); }>("cvt.rn.bf16x2.f32");
-  table.lanes<[](float a, float b) { return toF16(a) << 16 | toF16(b); }>("cvt.rn.f16x2.f32");
-  table.lanes<[](float a, float b) { return to8(a, 3) << 8 | to8(b, 3); }>(
+  table.lanes<([](float a, float b) { return toBF16(a) << 16 | toBF16(b); })>("cvt.rn.bf16x2.f32");
+  table.lanes<([](float a, float b) { return toF16(a) << 16 | toF16(b); })>("cvt.rn.f16x2.f32");
+  table.lanes<([](float a, float b) { return to8(a, 3) << 8 | to8(b, 3); })>(
       "cvt.rn.satfinite.e4m3x2.f32");
-  table.lanes<[](float a, float b) { return to8(a, 2) << 8 | to8(b, 2); }>(
+  table.lanes<([](float a, float b) { return to8(a, 2) << 8 | to8(b, 2); })>(
       "cvt.rn.satfinite.e5m2x2.f32");
-  table.lanes<[](uint32_t a) { return toF16(fromE4M3(a >> 8)) << 16 | toF16(fromE4M3(a)); }>(
+  table.lanes<([](uint32_t a) { return toF16(fromE4M3(a >> 8)) << 16 | toF16(fromE4M3(a)); })>(
       "cvt.rn.f16x2.e4m3x2");
-  table.lanes<[](uint32_t a) { return toF16(fromE5M2(a >> 8)) << 16 | toF16(fromE5M2(a)); }>(
+  table.lanes<([](uint32_t a) { return toF16(fromE5M2(a >> 8)) << 16 | toF16(fromE5M2(a)); })>(
       "cvt.rn.f16x2.e5m2x2");
 }
 
@@ -504,9 +511,9 @@ Table build() {
   halfWordRows(table);
   floatRows<keep>(table, "");
   floatRows<flushed>(table, ".ftz");
-  table.lanes<[](float a) { return static_cast<float>(std::tanh(double(a))); }>("tanh.f32");
+  table.lanes<([](float a) { return static_cast<float>(std::tanh(double(a))); })>("tanh.f32");
   // PTX: the result has the sign of a and the magnitude of b.
-  table.lanes<[](uint32_t a, uint32_t b) { return (b & 0x7fffffff) | (a & 0x80000000); }>(
+  table.lanes<([](uint32_t a, uint32_t b) { return (b & 0x7fffffff) | (a & 0x80000000); })>(
       "copysign.f32");
   doubleRows(table);
   packedRows<fromBF16, narrowBF16>(table, "bf16");

@@ -109,8 +109,8 @@ inline uint32_t to8(float value, uint32_t mantissaBits) {
   const float counts =
       std::nearbyint(std::ldexp(magnitude, static_cast<int>(mantissaBits) - exponent));
   // A carry out of the mantissa moves the exponent on by itself.
-  return sign | (static_cast<uint32_t>(exponent + bias - 1) << mantissaBits) +
-                    static_cast<uint32_t>(counts);
+  return sign | ((static_cast<uint32_t>(exponent + bias - 1) << mantissaBits) +
+                 static_cast<uint32_t>(counts));
 }
 
 /// 2^x as the correctly rounded function would be, but for cases within 1e-15 of a tie: a

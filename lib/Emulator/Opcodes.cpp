@@ -121,7 +121,7 @@ void decodeReduce(Decoder &decoder, Op &op) {
   const uint32_t which = choose(decoder, names);
   if (which == names.size() || bytesOf(decoder.type()) != 4 || decoder.type()[0] == 'f')
     return decoder.unsupported();
-  op.variant = operations[which] | (decoder.type()[0] == 's' ? AtomicSigned : 0);
+  op.variant = operations[which] | (decoder.type()[0] == 's' ? AtomicSigned : 0u);
   for (size_t i = 0; i < 3; ++i)
     op.slots[i] = decoder.slot(i, narrow);
   op.execute = executeReduce;
@@ -338,7 +338,7 @@ void decodeAtomic(Decoder &decoder, Op &op) {
                          first + (which == AtomicCompareSwap ? 3 : 2));
   const RegisterClass registers = classOf(type);
   op.elementBytes = static_cast<uint8_t>(bytesOf(type));
-  op.variant = which | (type[0] == 'f' ? AtomicFloat : 0) | (type[0] == 's' ? AtomicSigned : 0);
+  op.variant = which | (type[0] == 'f' ? AtomicFloat : 0u) | (type[0] == 's' ? AtomicSigned : 0u);
   op.discard = !returns || decoder.operand(0).is(Operand::Kind::Sink);
   if (!op.discard)
     op.slots[0] = decoder.slot(0, registers);
