@@ -8,10 +8,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+tilewright::Schedule tilewright::defaultGpuSchedule(int64_t headDim, int64_t valueDim) {
+  return {.blockQ = 128, .blockKV = std::max(headDim, valueDim) <= 128 ? 128 : 64};
+}
+
 std::string tilewright::tileToSMPipeline(int64_t stages) {
-  return fmt::format("tile-expand-block-ranges,cse,convert-tile-to-sm{{stages={}}},canonicalize,cse,"
-                     "sm-plan-registers,sm-plan-shared-memory,sm-verify-protocol",
-                     stages);
+  return fmt::format(
+      "tile-expand-block-ranges,cse,convert-tile-to-sm{{stages={}}},canonicalize,cse,"
+      "sm-plan-registers,sm-plan-shared-memory,sm-verify-protocol",
+      stages);
 }
 
 std::string tilewright::smToNVVMPipeline() {

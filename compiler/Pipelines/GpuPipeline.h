@@ -9,10 +9,16 @@
 #ifndef TILEWRIGHT_COMPILER_PIPELINES_GPUPIPELINE_H
 #define TILEWRIGHT_COMPILER_PIPELINES_GPUPIPELINE_H
 
+#include "compiler/Pipelines/Schedule.h"
+
 #include <cstdint>
 #include <string>
 
 namespace tilewright {
+
+/// 128 queries for two warpgroups, and 128 keys, or 64 where tiles or registers would not fit: a
+/// power of two, so that block numbers are found by shifts.
+Schedule defaultGpuSchedule(int64_t headDim, int64_t valueDim);
 
 /// tile -> sm, sm -> nvvm (kernels with scf, arith and vector in them), nvvm -> the llvm dialect;
 /// comma-separated passes on a module. `stages`: of the rings of keys and values.

@@ -5,10 +5,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Conversion/SMToNVVM/KernelEmitter.h"
+#include "compiler/Conversion/SMToNVVM/Mathematics.h"
 #include "compiler/Conversion/SMToNVVM/SharedTiles.h"
 #include "compiler/Conversion/SMToNVVM/Softmax.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -500,6 +502,13 @@ LogicalResult KernelEmitter::emitElementwise(Operation &op) {
   SmallVector<Value> operands = values(op.getOperands());
   if (llvm::is_contained(operands, Value()))
     return op.emitOpError() << "uses a value that the kernel does not have";
+  if (isa<math::MathDialect>(op.getDialect()) && !isNative(&op)) {
+    Value result = functionValue(b, &op, operands[0]);
+    if (!result)
+      return op.emitOpError() << "has no lowering to NVVM";
+    map.map(op.getResult(0), result);
+    return success();
+  }
   auto types = llvm::map_to_vector(op.getResultTypes(), fragmentType);
   Operation *copy = b.insert(Operation::create(op.getLoc(), op.getName(), types, operands,
                                                op.getDiscardableAttrDictionary(),
