@@ -410,14 +410,17 @@ LogicalResult KernelEmitter::emitGather(sm::GatherOp op) {
     return op.emitOpError() << "reads a tensor that is no argument of the function";
   SmallVector<SmallVector<Value>> indices;
   for (auto [dim, index] : llvm::enumerate(op.getIndices())) {
+    // Indices have 32 bits, so an extent beyond that clamps nothing; 64-bit registers are dear.
     Value extent = parameters.extent(source, static_cast<int64_t>(dim));
-    Value one = arith::ConstantIntOp::create(b, 1, 64);
-    Value last = arith::SubIOp::create(b, extent, one);
-    Value zero = arith::ConstantIntOp::create(b, 0, 64);
+    Value most = arith::MinSIOp::create(
+        b, extent, arith::ConstantIntOp::create(b, std::numeric_limits<int32_t>::max(), 64));
+    Value last =
+        arith::SubIOp::create(b, arith::TruncIOp::create(b, b.getI32Type(), most), constant(b, 1));
     SmallVector<Value> clamped;
     for (Value element : elements(b, value(index))) {
-      Value wide = arith::ExtSIOp::create(b, b.getI64Type(), element);
-      clamped.push_back(arith::MaxSIOp::create(b, arith::MinSIOp::create(b, wide, last), zero));
+      Value inside =
+          arith::MinSIOp::create(b, arith::MaxSIOp::create(b, element, constant(b, 0)), last);
+      clamped.push_back(arith::ExtUIOp::create(b, b.getI64Type(), inside));
     }
     indices.push_back(std::move(clamped));
   }
