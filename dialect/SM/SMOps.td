@@ -314,30 +314,45 @@ def SM_WaitOp : SM_TakeStage<"wait"> {
   }];
 }
 
-class SM_GiveStage<string mnemonic> : SM_Op<mnemonic, [MemoryEffects<[MemRead, MemWrite]>]> {
+def SM_CommitOp : SM_Op<"commit", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "a producer hands its stage over";
+  let description = [{
+    Consumers get the stage once all copies that were started into it have arrived.
+
+    ```mlir
+    sm.commit %stage : !sm.shared<128x64xbf16>
+    ```
+
+    Lowering: an arrival at the full barrier; each `sm.copy` has added its bytes to what the barrier
+    expects.
+  }];
   let arguments = (ins SM_SharedType:$stage);
   let assemblyFormat = "$stage attr-dict `:` qualified(type($stage))";
   let hasVerifier = 1;
 }
 
-def SM_CommitOp : SM_GiveStage<"commit"> {
-  let summary = "a producer hands its stage over";
-  let description = [{
-    Consumers get the stage once all copies that were started into it have arrived.
-
-    Lowering: an arrival at the full barrier; each `sm.copy` has added its bytes to what the barrier
-    expects.
-  }];
-}
-
-def SM_ReleaseOp : SM_GiveStage<"release"> {
+def SM_ReleaseOp : SM_Op<"release", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "a consumer is done with a stage";
   let description = [{
-    No product that reads the stage may be in flight any more.
+    No product that reads the stage may be in flight any more. With `after`, the release does not
+    happen before that row vector is computed. This is how a program keeps its arithmetic in front
+    of a later wait: ptxas moves a wait for products up across arithmetic, but not across a release,
+    and the arithmetic would no longer run beside the product.
+
+    ```mlir
+    sm.release %k : !sm.shared<128x64xbf16>
+    sm.release %k after(%sum : tensor<64xf32, #sm.partial_row>) : !sm.shared<128x64xbf16>
+    ```
 
     Lowering: lane 0 of each warp arrives at the empty barrier, each for its own warp: a warp's wait
-    for its products covers that warp's part of them and no other.
+    for its products covers that warp's part of them and no other. `after` becomes part of the
+    arrival's predicate, compared with a NaN that no arithmetic gives.
   }];
+  let arguments = (ins SM_SharedType:$stage, Optional<SM_PartialRow>:$after);
+  let assemblyFormat = [{
+    $stage (`after` `(` $after^ `:` type($after) `)`)? attr-dict `:` qualified(type($stage))
+  }];
+  let hasVerifier = 1;
 }
 
 def SM_CopyOp : SM_Op<"copy", [MemoryEffects<[MemRead, MemWrite]>]> {

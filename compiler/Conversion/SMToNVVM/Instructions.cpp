@@ -9,6 +9,7 @@
 
 #include "compiler/Conversion/SMToNVVM/Instructions.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
@@ -125,10 +126,18 @@ void sm90::barrierArrive(LocBuilder &b, Value address) {
   ptx(b, {}, "mbarrier.arrive.shared::cta.b64 _, [$0];", "r,~{memory}", {address});
 }
 
-void sm90::barrierArriveFromFirstLane(LocBuilder &b, Value address, Value lane) {
-  ptx(b, {},
-      "{\n.reg .pred p;\nsetp.eq.b32 p, $1, 0;\n@p mbarrier.arrive.shared::cta.b64 _, [$0];\n}",
-      "r,r,~{memory}", {address, lane});
+void sm90::barrierArriveFromFirstLane(LocBuilder &b, Value address, Value lane, Value after) {
+  std::string text = "{\n.reg .pred p;\nsetp.eq.b32 p, $1, 0;\n";
+  std::string constraints = "r,r";
+  SmallVector<Value> operands = {address, lane};
+  if (after) {
+    // A signalling NaN: the comparison is always true, but ptxas cannot know.
+    text += "setp.ne.and.b32 p, $2, 0xff800001, p;\n";
+    constraints += ",r";
+    operands.push_back(arith::BitcastOp::create(b, b.getI32Type(), after));
+  }
+  ptx(b, {}, text + "@p mbarrier.arrive.shared::cta.b64 _, [$0];\n}", constraints + ",~{memory}",
+      operands);
 }
 
 void sm90::barrierExpect(LocBuilder &b, Value address, int64_t bytes) {

@@ -50,8 +50,8 @@ void barrierInit(LocBuilder &b, Value address, int64_t count);
 /// Makes initialised barriers visible to the copy engine.
 void barrierInitFence(LocBuilder &b);
 void barrierArrive(LocBuilder &b, Value address);
-/// The same in the lanes where `lane` is 0.
-void barrierArriveFromFirstLane(LocBuilder &b, Value address, Value lane);
+/// The same in the lanes where `lane` is 0, once `after` (f32, or null) is computed.
+void barrierArriveFromFirstLane(LocBuilder &b, Value address, Value lane, Value after);
 void barrierExpect(LocBuilder &b, Value address, int64_t bytes);
 /// Spins until the phase of this parity is over.
 void barrierWait(LocBuilder &b, Value address, Value parity);

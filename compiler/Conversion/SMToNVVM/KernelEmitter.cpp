@@ -276,9 +276,13 @@ LogicalResult KernelEmitter::emitOp(Operation &op) {
         return success();
       })
       .Case([&](sm::ReleaseOp give) {
+        Value after;
+        if (give.getAfter())
+          for (Value part : elements(b, value(give.getAfter())))
+            after = after ? arith::AddFOp::create(b, after, part).getResult() : part;
         barrierArriveFromFirstLane(
             b, rings->emptyBarrier(b, sm::ringOf(give.getStage()), value(give.getStage())),
-            place.lane);
+            place.lane, after);
         return success();
       })
       .Case([&](sm::CopyOp copy) { return emitCopy(copy); })

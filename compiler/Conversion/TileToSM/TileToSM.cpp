@@ -248,7 +248,7 @@ private:
           last = here;
       }
       if (last == &op)
-        sm::ReleaseOp::create(b, map.lookup(load.getResult()));
+        sm::ReleaseOp::create(b, map.lookup(load.getResult()), /*after=*/Value());
     }
     return success();
   }
