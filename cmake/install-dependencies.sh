@@ -48,7 +48,7 @@ echo "Installing with apt-get: ${missing[*]}"
 "${as_root[@]}" apt-get -qq update
 if [[ -z $(apt-cache madison clang-22) ]]; then
   echo "No package source of this machine has LLVM 22. Debian 12's security updates do:" >&2
-  echo "  deb http://deb.debian.org/debian-security bookworm-security main" >&2
+  echo "  suite bookworm-security, component main" >&2
   exit 1
 fi
 "${as_root[@]}" apt-get -qq install -y --no-install-recommends "${missing[@]}"

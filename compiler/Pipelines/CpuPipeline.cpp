@@ -20,9 +20,12 @@ using namespace tilewright;
 
 Schedule tilewright::defaultCpuSchedule(const CpuTarget &target, bool isDouble, int64_t headDim,
                                         int64_t valueDim) {
-  const int64_t width = std::max(headDim, valueDim);
+  // 48 keys keep the scores, the transposed queries and the accumulator in a small L1
+  // (docs/cpu.md). Wide heads leave it anyhow; there twice the queries share what is read of keys
+  // and values.
   const int64_t lanes = isDouble ? target.lanes / 2 : target.lanes;
-  return {.blockQ = lanes * target.vectors, .blockKV = width <= 96 ? 96 : width <= 160 ? 64 : 48};
+  const int64_t tiles = std::max(headDim, valueDim) > 96 ? 2 : 1;
+  return {.blockQ = lanes * target.vectors * tiles, .blockKV = 48};
 }
 
 std::string tilewright::attnToTilePipeline(const Schedule &schedule) {

@@ -23,7 +23,7 @@ struct Schedule {
   bool operator==(const Schedule &) const = default;
 };
 
-/// "block_q=24,block_kv=96".
+/// "block_q=24,block_kv=48".
 std::string toString(const Schedule &schedule);
 
 /// Reads `text` over `defaults`: fields not named keep theirs. Refused: an unknown field, one named

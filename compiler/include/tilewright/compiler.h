@@ -100,7 +100,7 @@ public:
   /// A stage as text: MLIR, LLVM IR, assembly; Object is the bytes of an object file.
   Result<std::string> text(Stage stage) const;
 
-  /// The schedule in force: "block_q=24,block_kv=96".
+  /// The schedule in force: "block_q=24,block_kv=48".
   std::string schedule() const;
 
   /// The passes from attn on as text that `tilewright-opt --pass-pipeline` replays.

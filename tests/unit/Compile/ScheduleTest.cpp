@@ -50,9 +50,9 @@ TEST(Schedule, TheDefaultFollowsTheRegisterTileAndTheWidth) {
   CpuTarget target;
   target.lanes = 8;
   target.vectors = 3;
-  EXPECT_EQ(defaultCpuSchedule(target, false, 64, 64), (Schedule{24, 96}));
-  EXPECT_EQ(defaultCpuSchedule(target, true, 64, 64), (Schedule{12, 96}));
-  EXPECT_EQ(defaultCpuSchedule(target, false, 96, 97), (Schedule{24, 64}));
-  EXPECT_EQ(defaultCpuSchedule(target, false, 160, 8), (Schedule{24, 64}));
-  EXPECT_EQ(defaultCpuSchedule(target, false, 161, 8), (Schedule{24, 48}));
+  EXPECT_EQ(defaultCpuSchedule(target, false, 64, 64), (Schedule{24, 48}));
+  EXPECT_EQ(defaultCpuSchedule(target, true, 64, 64), (Schedule{12, 48}));
+  EXPECT_EQ(defaultCpuSchedule(target, false, 96, 96), (Schedule{24, 48}));
+  EXPECT_EQ(defaultCpuSchedule(target, false, 96, 97), (Schedule{48, 48}));
+  EXPECT_EQ(defaultCpuSchedule(target, false, 160, 8), (Schedule{48, 48}));
 }
