@@ -27,5 +27,7 @@ std::string tilewright::smToNVVMPipeline() {
 
 std::string tilewright::nvvmToLLVMPipeline() {
   return "convert-scf-to-cf,arith-expand,convert-nvvm-to-llvm,convert-to-llvm,"
-         "reconcile-unrealized-casts,canonicalize,cse";
+         "reconcile-unrealized-casts,canonicalize,cse,"
+         // The PTX names the lines of the text that was read, and nothing else for debuggers.
+         "ensure-debug-info-scope-on-llvm-func{emission-kind=DebugDirectivesOnly}";
 }

@@ -32,6 +32,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Index/IR/IndexDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
@@ -79,6 +80,7 @@ void tilewright::registerPasses() {
     registerPass([] { return createLowerAffinePass(); });
     registerPass([] { return createConvertToLLVMPass(); });
     registerPass([] { return createConvertNVVMToLLVMPass(); });
+    registerPass([] { return LLVM::createDIScopeForLLVMFuncOpPass(); });
     registerPass([] { return createReconcileUnrealizedCastsPass(); });
   });
 }

@@ -62,7 +62,7 @@ SmallVector<Value> passThrough(ImplicitLocOpBuilder &b, const std::string &text,
 } // namespace
 
 Value sm90::constant(LocBuilder &b, int64_t value) {
-  return LLVM::ConstantOp::create(b, b.getI32Type(), b.getI32IntegerAttr(value));
+  return arith::ConstantIntOp::create(b, value, 32);
 }
 
 Value sm90::threadIndex(LocBuilder &b) {

@@ -7,7 +7,6 @@
 #include "compiler/Conversion/SMToNVVM/SharedTiles.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
 using namespace tilewright;
@@ -55,7 +54,7 @@ public:
 
 private:
   static Value constant64(LocBuilder &b, int64_t value) {
-    return LLVM::ConstantOp::create(b, b.getI64Type(), b.getI64IntegerAttr(value));
+    return arith::ConstantIntOp::create(b, value, 64);
   }
 
   sm::SharedType tile;
