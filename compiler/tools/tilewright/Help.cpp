@@ -59,6 +59,22 @@ static constexpr SubcommandInfo infos[] = {
      "why.",
      R"(  tilewright explain --head-dim 64 --preset sliding-window=256 --lengths 2048,2048
 )"},
+    {"emulate", "FILE.ptx --launch FILE.json [--seeds N] [--break LINE]",
+     "run a kernel of PTX on the CPU, and look for races and deadlocks",
+     "Executes a kernel with no GPU: its values are computed, and every access to shared memory,\n"
+     "barrier and asynchronous copy is checked. Each seed is another schedule. What is found is\n"
+     "printed with both lines of PTX. The launch file says where outputs go; they are written if\n"
+     "nothing was found and the debugger was not used.",
+     R"(  # 8 schedules of a kernel for Hopper.
+  tilewright emulate tests/emulator/kernels/attention_d64.ptx \
+      --launch examples/emulate/launch.json --seeds 8
+
+  # The barriers of each block whenever its warp 4 comes to line 1588.
+  tilewright emulate kernel.ptx --launch launch.json --break 1588 --warp 4 --print barriers
+
+  # Step through it; the commands are break, delete, warp, step, continue, where, print, quit.
+  tilewright emulate kernel.ptx --launch launch.json --step
+)"},
 };
 
 std::span<const SubcommandInfo> tool::subcommands() {
@@ -67,7 +83,7 @@ std::span<const SubcommandInfo> tool::subcommands() {
 
 static constexpr std::string_view exitCodes = R"(EXIT CODES:
   0  success
-  1  --check found errors past the tolerance
+  1  --check found errors past the tolerance, or emulate found a fault
   2  wrong usage or input: an option, an expression, a shape, a file's content
   3  the system failed: a file cannot be read or written, memory ran out
   4  a fault of tilewright itself; please report it
@@ -96,8 +112,9 @@ static std::string presetTable() {
 static std::string optionList(llvm::opt::Visibility visibility) {
   const llvm::opt::OptTable &table = optionTable();
   std::string text;
-  for (unsigned group : {OPT_problem_group, OPT_compile_group, OPT_input_group, OPT_size_group,
-                         OPT_result_group, OPT_general_group}) {
+  for (unsigned group :
+       {OPT_problem_group, OPT_compile_group, OPT_input_group, OPT_size_group, OPT_emulation_group,
+        OPT_debugger_group, OPT_result_group, OPT_general_group}) {
     std::string lines;
     for (unsigned id = 1; id <= table.getNumOptions(); ++id) {
       const llvm::opt::Option option = table.getOption(id);
@@ -119,7 +136,8 @@ static std::string programHelp() {
   std::string text =
       "Tilewright generates exact attention kernels from a description of the problem: head\n"
       "dimensions, dtypes, and expressions for the mask and the score function.\n\n"
-      "USAGE: tilewright SUBCOMMAND PROBLEM [options]\n\nSUBCOMMANDS:\n";
+      "USAGE: tilewright SUBCOMMAND PROBLEM [options]\n"
+      "       tilewright emulate FILE.ptx --launch FILE.json [options]\n\nSUBCOMMANDS:\n";
   for (const SubcommandInfo &info : infos)
     text += fmt::format("  {:<27} {}\n", info.name, info.summary);
   text += fmt::format("\nEach has its own help: tilewright run --help\n\n{}"
@@ -134,7 +152,8 @@ std::string tool::helpText(std::optional<Subcommand> subcommand) {
   if (!subcommand)
     return programHelp();
   const SubcommandInfo &info = infos[static_cast<size_t>(*subcommand)];
-  return fmt::format("{}\n\nUSAGE: tilewright {} {}\n\n{}{}\nEXAMPLES:\n{}\n{}", info.description,
-                     info.name, info.usage, optionList(visibilityOf(subcommand)), presetTable(),
+  const std::string presets = *subcommand == Subcommand::Emulate ? "" : presetTable() + "\n";
+  return fmt::format("{}\n\nUSAGE: tilewright {} {}\n\n{}{}EXAMPLES:\n{}\n{}", info.description,
+                     info.name, info.usage, optionList(visibilityOf(subcommand)), presets,
                      info.examples, exitCodes);
 }

@@ -23,6 +23,8 @@ static Result<int> dispatch(const Options &options) {
     return runRun(options);
   case Subcommand::Explain:
     return runExplain(options);
+  case Subcommand::Emulate:
+    return runEmulate(options);
   }
   return 0;
 }

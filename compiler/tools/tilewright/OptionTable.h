@@ -19,6 +19,7 @@ enum OptionVisibility : unsigned {
   CompileVis = 1 << 2,
   RunVis = 1 << 3,
   ExplainVis = 1 << 4,
+  EmulateVis = 1 << 5,
 };
 
 /// The visibility of a subcommand's options, or of the program's own.

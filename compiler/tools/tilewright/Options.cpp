@@ -132,16 +132,61 @@ static Status parseSizes(const Arg &arg, Options &options) {
   }
 }
 
+static Status parseFile(const Arg &arg, Options &options) {
+  const bool isPtx = options.subcommand == Subcommand::Emulate;
+  std::optional<std::string> &file = isPtx ? options.ptx : options.problem.file;
+  if (file)
+    return invalidArgument("'{}' and '{}': one file of {} at most", shown(*file),
+                           shown(arg.getValue()), isPtx ? "PTX" : "IR");
+  file = arg.getValue();
+  return {};
+}
+
+static Status parseEmulation(const Arg &arg, emulator::CommandOptions &emulation) {
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  const auto number = [&arg](int64_t low, int64_t high, std::string_view wanted) {
+    return parseIntegers(arg, 1, 1, low, high, wanted);
+  };
+  switch (arg.getOption().getID()) {
+  case OPT_seeds: {
+    auto seeds = number(1, 1'000'000, "a number from 1 to 1000000");
+    if (!seeds)
+      return seeds.error();
+    emulation.seeds = static_cast<uint64_t>(seeds->front());
+    return {};
+  }
+  case OPT_budget: {
+    auto budget = number(1, most, "a number from 1 to 2^63 - 1");
+    if (!budget)
+      return budget.error();
+    emulation.run.budget = static_cast<uint64_t>(budget->front());
+    return {};
+  }
+  case OPT_break: {
+    auto line = number(1, UINT32_MAX, "a line of the PTX, from 1 on");
+    if (!line)
+      return line.error();
+    emulation.breaks.push_back(static_cast<uint32_t>(line->front()));
+    return {};
+  }
+  case OPT_warp: {
+    auto warp = number(0, UINT32_MAX, "a number from 0 on");
+    if (!warp)
+      return warp.error();
+    emulation.warp = static_cast<uint32_t>(warp->front());
+    return {};
+  }
+  default:
+    return internalError("{} is no option of the emulator", std::string_view(arg.getSpelling()));
+  }
+}
+
 static Status parseOption(const Arg &arg, Options &options) {
   ProblemOptions &problem = options.problem;
   const char *value = arg.getNumValues() ? arg.getValue() : "";
   switch (arg.getOption().getID()) {
   case OPT_INPUT:
-    if (problem.file)
-      return invalidArgument("'{}' and '{}': one file of IR at most", shown(*problem.file),
-                             shown(value));
-    problem.file = value;
-    return {};
+    return parseFile(arg, options);
   case OPT_help:
     options.help = true;
     return {};
@@ -227,20 +272,37 @@ static Status parseOption(const Arg &arg, Options &options) {
   case OPT_seed:
     if (!llvm::to_integer(StringRef(value), options.seed, 10))
       return wrongValue(arg, "a number from 0 to 2^64 - 1");
+    options.emulation.firstSeed = options.seed;
     return {};
   case OPT_check:
     options.check = true;
     return {};
   case OPT_json:
-    options.json = true;
+    options.json = options.emulation.json = true;
     return {};
   case OPT_threads: {
     auto threads = parseIntegers(arg, 1, 1, 1, 4096, "a number from 1 to 4096");
     if (!threads)
       return threads.error();
     options.threads = static_cast<unsigned>(threads->front());
+    options.emulation.run.threads = options.threads;
     return {};
   }
+
+  case OPT_launch:
+    options.launch = value;
+    return {};
+  case OPT_seeds:
+  case OPT_budget:
+  case OPT_break:
+  case OPT_warp:
+    return parseEmulation(arg, options.emulation);
+  case OPT_step:
+    options.emulation.step = true;
+    return {};
+  case OPT_print:
+    options.emulation.prints.push_back(value);
+    return {};
   default:
     return internalError("{} is not handled", std::string_view(arg.getSpelling()));
   }
@@ -256,6 +318,8 @@ static bool isRepeatable(unsigned id) {
   case OPT_preset:
   case OPT_scalar:
   case OPT_tensor:
+  case OPT_break:
+  case OPT_print:
     return true;
   default:
     return false;
@@ -283,7 +347,7 @@ Result<Options> tool::parseOptions(std::span<const char *const> arguments) {
   Options options;
   options.sizes = {.batch = 1, .heads = 1, .kvHeads = 1, .queryLength = -1, .keyLength = -1};
   if (arguments.empty())
-    return invalidArgument("a subcommand is missing: compile, run or explain; see "
+    return invalidArgument("a subcommand is missing: compile, run, explain or emulate; see "
                            "tilewright --help");
   if (arguments.front()[0] != '-') {
     llvm::SmallVector<StringRef> names;
@@ -316,7 +380,7 @@ Result<Options> tool::parseOptions(std::span<const char *const> arguments) {
       return parsed.error();
   }
   if (!options.subcommand && options.problem.file)
-    return invalidArgument("'{}': a subcommand comes first: compile, run or explain",
+    return invalidArgument("'{}': a subcommand comes first: compile, run, explain or emulate",
                            shown(*options.problem.file));
   return options;
 }

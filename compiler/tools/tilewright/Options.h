@@ -11,13 +11,15 @@
 #ifndef TILEWRIGHT_COMPILER_TOOLS_TILEWRIGHT_OPTIONS_H
 #define TILEWRIGHT_COMPILER_TOOLS_TILEWRIGHT_OPTIONS_H
 
+#include "lib/Emulator/Command.h"
+
 #include <tilewright/compiler.h>
 
 #include <span>
 
 namespace tilewright::tool {
 
-enum class Subcommand { Compile, Run, Explain };
+enum class Subcommand { Compile, Run, Explain, Emulate };
 
 /// The subcommands in the order of their enumerators.
 struct SubcommandInfo {
@@ -77,17 +79,24 @@ struct Options {
   // compile and run
   std::optional<std::string> output;
 
+  // run and emulate
+  bool json = false;
+  unsigned threads = 0;
+  uint64_t seed = 0;
+
   // run
   std::optional<std::string> query, key, value;
   Layout layout = Layout::BHTD;
   std::optional<ProblemSizes> random;
-  uint64_t seed = 0;
   bool check = false;
-  bool json = false;
-  unsigned threads = 0;
 
   // explain
   ProblemSizes sizes;
+
+  // emulate
+  std::optional<std::string> ptx, launch;
+  /// The seed, threads and JSON of above are here as well.
+  emulator::CommandOptions emulation;
 };
 
 /// Parses all arguments after the program's name. Refused: what is unknown (the nearest name is

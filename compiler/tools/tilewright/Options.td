@@ -14,8 +14,9 @@ def MainVis : OptionVisibility;
 def CompileVis : OptionVisibility;
 def RunVis : OptionVisibility;
 def ExplainVis : OptionVisibility;
+def EmulateVis : OptionVisibility;
 
-defvar everywhere = [MainVis, CompileVis, RunVis, ExplainVis];
+defvar everywhere = [MainVis, CompileVis, RunVis, ExplainVis, EmulateVis];
 defvar problems = [CompileVis, RunVis, ExplainVis];
 
 class Named<string text> : OptionGroup<text> { string HelpText = text; }
@@ -24,6 +25,8 @@ def problem_group : Named<"PROBLEM: a file of IR, or these options">;
 def compile_group : Named<"COMPILER">;
 def input_group : Named<"INPUT: tensors from files, or random ones">;
 def size_group : Named<"SIZES">;
+def emulation_group : Named<"EMULATION">;
+def debugger_group : Named<"DEBUGGER: shows every stop and reads commands from stdin">;
 def result_group : Named<"RESULT">;
 def general_group : Named<"GENERAL">;
 
@@ -32,9 +35,11 @@ class Switch<string name, string help, OptionGroup group, list<OptionVisibility>
 
 // An option with a value, as `--name value` or `--name=value`.
 multiclass Value<string name, string value, string help, OptionGroup group,
-                 list<OptionVisibility> subcommands> {
+                 list<OptionVisibility> subcommands, list<HelpTextVariant> helpElsewhere = []> {
   def NAME : Separate<["--"], name>, MetaVarName<value>, HelpText<help>, Group<group>,
-             Visibility<subcommands>;
+             Visibility<subcommands> {
+    let HelpTextsForVariants = helpElsewhere;
+  }
   def NAME#_eq : Joined<["--"], name#"=">, Alias<!cast<Option>(NAME)>, Group<group>,
                  Visibility<subcommands>;
 }
@@ -85,12 +90,26 @@ defm layout : Value<"layout", "ORDER",
                     input_group, [RunVis]>;
 defm random : Value<"random", "B,Hq,Hkv,Tq,Tk", "normal numbers for these extents instead of files",
                     input_group, [RunVis]>;
-defm seed : Value<"seed", "N", "of the random numbers (default 0)", input_group, [RunVis]>;
 
 defm lengths : Value<"lengths", "Tq,Tk", "numbers of queries and keys", size_group, [ExplainVis]>;
 defm batch : Value<"batch", "B", "batch size (default 1)", size_group, [ExplainVis]>;
 defm heads : Value<"heads", "Hq[,Hkv]", "numbers of query and key heads (default 1)", size_group,
                    [ExplainVis]>;
+
+defm launch : Value<"launch", "FILE", "grid, block, tensors, tensor maps and arguments, as JSON",
+                    emulation_group, [EmulateVis]>;
+defm seeds : Value<"seeds", "N", "how many schedules to try, one for each seed (default 1)",
+                   emulation_group, [EmulateVis]>;
+defm budget : Value<"budget", "N", "warp instructions until a kernel is endless (default 200000000)",
+                    emulation_group, [EmulateVis]>;
+
+defm break : Value<"break", "LINE", "stop before the instructions of this line; repeatable",
+                   debugger_group, [EmulateVis]>;
+def step : Switch<"step", "stop before the first instruction", debugger_group, [EmulateVis]>;
+defm warp : Value<"warp", "N", "stop this warp of each block only", debugger_group, [EmulateVis]>;
+defm print : Value<"print", "WHAT",
+                   "instead of commands: r12, f[0..7], smem[0..63] or barriers; repeatable",
+                   debugger_group, [EmulateVis]>;
 
 def output : Separate<["-"], "o">, MetaVarName<"FILE">, Group<result_group>,
              HelpText<"where the result goes; - is stdout">,
@@ -98,10 +117,13 @@ def output : Separate<["-"], "o">, MetaVarName<"FILE">, Group<result_group>,
              Visibility<[CompileVis, RunVis]>;
 def check : Switch<"check", "compare with the f64 reference; exit 1 past the tolerance",
                    result_group, [RunVis]>;
-def json : Switch<"json", "print one line of JSON instead of the report", result_group, [RunVis]>;
+def json : Switch<"json", "print one line of JSON instead of the report", result_group, [RunVis, EmulateVis]>;
 
+defm seed : Value<"seed", "N", "of the random numbers (default 0)", general_group, [RunVis, EmulateVis],
+                  [HelpTextVariant<[EmulateVis], "of the first schedule (default 1)">]>;
 defm threads : Value<"threads", "N", "threads to use (default: as many as the machine has)",
-                     general_group, [RunVis]>;
+                     general_group, [RunVis, EmulateVis],
+                     [HelpTextVariant<[EmulateVis], "blocks to run at the same time (default 1)">]>;
 def help : Switch<"help", "show this text", general_group, everywhere>;
 def help_short : Flag<["-"], "h">, Alias<help>, Visibility<everywhere>;
 def version : Switch<"version", "show the versions of Tilewright and LLVM, and the build id",

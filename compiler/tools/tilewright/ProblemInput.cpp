@@ -6,8 +6,8 @@
 
 #include "compiler/tools/tilewright/ProblemInput.h"
 
-#include "compiler/TensorFile/ByteSource.h"
 #include "compiler/TensorFile/TensorFile.h"
+#include "compiler/tools/tilewright/TextFile.h"
 #include "lib/Expression/Parse.h"
 #include "lib/Expression/Spelling.h"
 #include "lib/Support/MakeError.h"
@@ -272,26 +272,12 @@ ProblemInput::bindTensors(const ProblemSizes &sizes) const {
 /// Files of IR larger than this are not read; the compiler refuses them well before.
 static constexpr uint64_t maxFileBytes = uint64_t{1} << 30;
 
-static Result<std::string> readText(const std::string &path) {
-  Result<std::unique_ptr<ByteSource>> source = ByteSource::openFile(path);
-  if (!source)
-    return source.error();
-  const uint64_t size = (*source)->size();
-  if (size > maxFileBytes)
-    return invalidArgument("the file has {} bytes; a file of IR has at most {}", size,
-                           maxFileBytes);
-  std::string text(size, '\0');
-  if (Status read = (*source)->read(0, text.data(), size); !read)
-    return read.error();
-  return text;
-}
-
 Result<Compilation> tool::compileInput(const Options &options, const ProblemInput &input) {
   if (!options.problem.file)
     return compile(*input.problem, options.compile);
-  Result<std::string> text = readText(*options.problem.file);
+  Result<std::string> text = readTextFile(*options.problem.file, maxFileBytes);
   if (!text)
-    return text.error().within(*options.problem.file);
+    return text.error();
   Result<Compilation> compilation =
       compileText(*text, options.problem.from.value_or(Stage::Attn), options.compile);
   if (!compilation)
