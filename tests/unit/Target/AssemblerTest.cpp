@@ -32,7 +32,9 @@ TEST(Assembler, RefusesSpills) {
   EXPECT_EQ(resources.spillBytes, 32);
   EXPECT_EQ(checkResources("attn", resources).error().message(),
             "kernel attn needs a stack frame of 16 bytes");
-  EXPECT_EQ(checkResources("attn", {.spillBytes = 32}).error().message(),
+  Resources spills;
+  spills.spillBytes = 32;
+  EXPECT_EQ(checkResources("attn", spills).error().message(),
             "kernel attn spills 32 bytes of registers");
 }
 
