@@ -392,6 +392,57 @@ TEST(Attention, AnEditOfTheTileProgramChangesTheResult) {
   EXPECT_EQ(doubled.lse, right.lse);
 }
 
+/// Stores the smallest alpha of all steps as the output and the largest as the LSE.
+constexpr const char *alphaProgram = R"(
+#any = strided<[?, ?, ?, 1], offset: ?>
+func.func @alphas(%query: memref<?x?x?x1xf32, #any> {attn.name = "query"},
+                  %key: memref<?x?x?x1xf32, #any> {attn.name = "key"},
+                  %value: memref<?x?x?x1xf32, #any> {attn.name = "value"},
+                  %out: memref<?x?x?x1xf32, #any> {attn.name = "out"},
+                  %lse: memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>> {attn.name = "lse"},
+                  %scale: f32 {attn.name = "scale"}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c4 = arith.constant 4 : index
+  %queries = memref.dim %query, %c2 : memref<?x?x?x1xf32, #any>
+  %keys = memref.dim %key, %c2 : memref<?x?x?x1xf32, #any>
+  scf.forall (%i) in (%queries) {
+    %q = tile.load %query[%c0, %c0, %i] : memref<?x?x?x1xf32, #any> -> tensor<1x1xf32>
+    %m0, %l0 = tile.softmax_init : tensor<1xf32>
+    %above = arith.constant dense<2.0> : tensor<1xf32>
+    %below = arith.constant dense<-1.0> : tensor<1xf32>
+    %r:4 = scf.for %k0 = %c0 to %keys step %c4
+        iter_args(%m = %m0, %l = %l0, %low = %above, %high = %below)
+        -> (tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) {
+      %k = tile.load %key[%c0, %c0, %k0] : memref<?x?x?x1xf32, #any> -> tensor<4x1xf32>
+      %s = tile.mma %q, %k {transpose_rhs} : tensor<1x1xf32>, tensor<4x1xf32> -> tensor<1x4xf32>
+      %p, %m1, %l1, %alpha = tile.softmax_step %s, %m, %l : tensor<1x4xf32>
+      %low1 = arith.minimumf %low, %alpha : tensor<1xf32>
+      %high1 = arith.maximumf %high, %alpha : tensor<1xf32>
+      scf.yield %m1, %l1, %low1, %high1
+        : tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>
+    }
+    %smallest = tile.broadcast %r#2 : tensor<1xf32> -> tensor<1x1xf32>
+    tile.store %smallest, %out[%c0, %c0, %i] : tensor<1x1xf32>, memref<?x?x?x1xf32, #any>
+    tile.store %r#3, %lse[%c0, %c0, %i]
+      : tensor<1xf32>, memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>>
+  }
+  return
+})";
+
+TEST(Attention, AlphaIsBetweenZeroAndOneWithARunningMaximum) {
+  const Case aCase({.queries = 40, .keys = 64, .d = 1}, noise(1), noise(2), noise(3));
+  Result<Compilation> compilation = compileText(alphaProgram, Stage::Tile);
+  ASSERT_TRUE(compilation) << compilation.error().message();
+  Result<Kernel> kernel = compilation->kernel();
+  ASSERT_TRUE(kernel) << kernel.error().message();
+  const Ran alphas = launch(*kernel, aCase.problem);
+  // The first step comes from rows that have seen no key.
+  EXPECT_THAT(alphas.o, Each(0));
+  EXPECT_THAT(alphas.lse, Each(testing::AllOf(testing::Ge(0), testing::Le(1))));
+}
+
 TEST(Attention, WrongSizesAreRefusedBeforeAnythingIsWritten) {
   Case aCase({.queries = 5, .keys = 7, .d = 4, .dv = 3}, noise(1), noise(2), noise(3));
   Result<Kernel> kernel = compileKernel(aCase.problem);
