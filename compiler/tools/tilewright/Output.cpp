@@ -9,6 +9,7 @@
 #include "compiler/TensorFile/AtomicFile.h"
 #include "lib/Support/MakeError.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -34,13 +35,22 @@ Status tool::writeFile(const std::string &path, std::string_view bytes) {
   return file.commit();
 }
 
+/// A stderr that is closed or full loses the message, not the exit code: fmt::print would throw.
+static void writeStderr(const std::string &text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
 void tool::printError(const Error &error) {
-  fmt::print(stderr, "tilewright: error: {}\n", error.message());
+  // A message quotes names out of files, and a terminal obeys control characters.
+  std::string message = error.message();
+  std::ranges::replace_if(
+      message, [](unsigned char c) { return (c < ' ' && c != '\n') || c == 0x7f; }, '?');
+  writeStderr(fmt::format("tilewright: error: {}\n", message));
 }
 
 void tool::printRemarks(const std::vector<Remark> &remarks) {
   for (const Remark &remark : remarks)
-    fmt::print(stderr, "tilewright: remark: {}: {}\n", remark.pass, remark.message);
+    writeStderr(fmt::format("tilewright: remark: {}: {}\n", remark.pass, remark.message));
 }
 
 int tool::exitCodeOf(const Error &error) {
