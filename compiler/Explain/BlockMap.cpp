@@ -166,6 +166,9 @@ tilewright::computeBlockMap(std::string_view tileText, const ProblemSizes &sizes
   const std::optional<int64_t> queryBlocks = common.get(program.grid.getDynamicUpperBound().back());
   if (!queryBlocks)
     return unsupported("the number of query blocks depends on more than extents and scalars");
+  if (*queryBlocks > maxBlockRows)
+    return unsupported("{} queries are {} blocks; at most {} are counted", sizes.queryLength,
+                       *queryBlocks, maxBlockRows);
   for (int64_t block = 0; block < *queryBlocks; ++block) {
     Folder folder = common;
     for (Value position : program.grid.getInductionVars())

@@ -28,6 +28,9 @@ struct BlockRow {
   int64_t end = 0;
 };
 
+/// Each row is folded by itself, so that more would take minutes.
+inline constexpr int64_t maxBlockRows = int64_t{1} << 17;
+
 /// The blocks of the first batch and head.
 struct BlockMap {
   int64_t blockQ = 0;

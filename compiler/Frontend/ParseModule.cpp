@@ -23,7 +23,8 @@ using namespace mlir;
 using namespace tilewright;
 
 namespace {
-/// Measures how deep a text nests, roughly as MLIR's lexer reads it.
+/// Measures how deep a text nests and how long it is without aliases, roughly as MLIR's lexer reads
+/// it.
 class NestingScan {
 public:
   explicit NestingScan(StringRef text) : text(text) {}
@@ -51,7 +52,7 @@ public:
         noteOperator();
         ++at;
       } else if (c == '%') { // ops, so no definition goes on
-        defined = nullptr;
+        endDefinition();
         ++at;
       } else if (c == '#' || c == '!') {
         ++at;
@@ -73,6 +74,11 @@ private:
   struct Level {
     char opening;
     size_t operators; // since the last comma or equals sign
+  };
+
+  struct Alias {
+    size_t depth = 0;
+    size_t bytes = 0; // with the aliases in it written out
   };
 
   static bool isWordCharacter(char c) { return llvm::isAlnum(c) || c == '_' || c == '$'; }
@@ -112,15 +118,34 @@ private:
       return;
     const StringRef rest = text.substr(at).ltrim(" \t\r\n");
     if (levels.size() == 1 && rest.starts_with("=") && !rest.starts_with("==")) {
-      defined = &aliasDepths[name];
+      endDefinition();
+      defined = &aliases[name];
+      definedAt = at;
       return;
     }
-    const auto found = aliasDepths.find(name);
-    if (found == aliasDepths.end())
+    const auto found = aliases.find(name);
+    if (found == aliases.end())
       return;
     if (defined == &found->second) // nothing is defined by itself, so its definition is over
-      defined = nullptr;
-    noteDepth(levels.size() + found->second);
+      endDefinition();
+    noteDepth(levels.size() + found->second.depth);
+    noteExpansion(found->second.bytes);
+  }
+
+  void endDefinition() {
+    if (defined)
+      defined->bytes += at - definedAt;
+    defined = nullptr;
+  }
+
+  /// MLIR keeps an attribute once, but prints it wherever it is used: 40 aliases that each name the
+  /// one before twice are a text of 2^40 bytes.
+  void noteExpansion(size_t bytes) {
+    expanded += bytes;
+    if (expanded > maxModuleBytes)
+      refuse(fmt::format("the aliases written out take more than {} bytes", maxModuleBytes));
+    if (defined)
+      defined->bytes += bytes;
   }
 
   /// Depths count the outermost level, so that a chain of aliases grows by one a link.
@@ -128,7 +153,7 @@ private:
     if (depth > maxModuleNesting + 1)
       refuse(fmt::format("brackets nest deeper than {} levels", maxModuleNesting));
     if (defined)
-      *defined = std::max(*defined, depth);
+      defined->depth = std::max(defined->depth, depth);
   }
 
   void noteOperator() {
@@ -144,8 +169,10 @@ private:
   size_t at = 0;
   Status status;
   std::vector<Level> levels = {{'\0', 0}}; // the text itself, then each open bracket
-  llvm::StringMap<size_t> aliasDepths;
-  size_t *defined = nullptr; // of the alias being defined
+  llvm::StringMap<Alias> aliases;
+  Alias *defined = nullptr; // the one that is being defined
+  size_t definedAt = 0;
+  size_t expanded = 0; // bytes that the aliases used so far stand for
 };
 } // namespace
 

@@ -55,6 +55,16 @@ TEST(BlockMap, CausalVisitsHalfAndOnlyTheDiagonalIsPartial) {
   }
 }
 
+TEST(BlockMap, TooManyRowsAreRefused) {
+  const std::string program = tileProgram("k <= q", "block_q=1,block_kv=96");
+  const ProblemSizes sizes = {
+      .batch = 0, .heads = 1, .kvHeads = 1, .queryLength = int64_t{1} << 30, .keyLength = 4};
+  Result<BlockMap> map = computeBlockMap(program, sizes, {{"window", 0}});
+  ASSERT_FALSE(map);
+  EXPECT_EQ(map.error().message(),
+            "1073741824 queries are 1073741824 blocks; at most 131072 are counted");
+}
+
 /// Which class each block has by looking at every position in it.
 void expectSameAsBruteForce(const std::string &mask, int64_t queryLength, int64_t keyLength,
                             int64_t blockQ, int64_t blockKV, double window,

@@ -47,6 +47,15 @@ TEST_F(ParseModule, NestingThroughAliasesIsLimited) {
   EXPECT_THAT(parseError(text), HasSubstr("brackets nest deeper than 256 levels"));
 }
 
+TEST_F(ParseModule, AliasesThatDoubleAreRefused) {
+  std::string text = "#a0 = [1, 1]\n";
+  for (int i = 1; i < 40; ++i)
+    text += "#a" + std::to_string(i) + " = [#a" + std::to_string(i - 1) + ", #a" +
+            std::to_string(i - 1) + "]\n";
+  EXPECT_THAT(parseError(text + "module attributes {test.x = #a39} {}"),
+              HasSubstr("the aliases written out take more than 67108864 bytes"));
+}
+
 TEST_F(ParseModule, AnAliasMayBeUsedOften) {
   std::string text = "!t = memref<4xf32>\n";
   for (int i = 0; i < 1000; ++i)
