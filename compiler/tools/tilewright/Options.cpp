@@ -6,6 +6,7 @@
 
 #include "compiler/tools/tilewright/Options.h"
 
+#include "compiler/Frontend/ParsedProblem.h"
 #include "compiler/tools/tilewright/OptionTable.h"
 #include "lib/Expression/Declarations.h"
 #include "lib/Expression/Spelling.h"
@@ -88,7 +89,7 @@ static Status parseSizes(const Arg &arg, Options &options) {
   constexpr int64_t maxExtent = expression::Sizes::maxExtent;
   switch (arg.getOption().getID()) {
   case OPT_head_dim: {
-    auto dims = parseIntegers(arg, 1, 2, 1, maxExtent, "D or D,DV, each from 1 to 2^30");
+    auto dims = parseIntegers(arg, 1, 2, 1, maxHeadDim, "D or D,DV, each from 1 to 65536");
     if (!dims)
       return dims.error();
     options.problem.headDim = dims->front();

@@ -25,11 +25,22 @@ using namespace tilewright::tool;
 /// The problem that --check computes: the one that was compiled, or for code below attn the one
 /// that the options state.
 static Result<ParsedProblem> problemToCheck(const Compilation &compilation,
-                                            const ProblemInput &input) {
+                                            const ProblemInput &input, const KernelFacts &facts) {
   if (const ParsedProblem *problem = CompilationAccess::problem(compilation))
     return *problem;
-  if (input.problem)
-    return parseProblem(*input.problem);
+  if (input.problem) {
+    Result<ParsedProblem> stated = parseProblem(*input.problem);
+    if (!stated)
+      return stated;
+    if (stated->headDim != facts.headDim || stated->valueDim != facts.valueDim)
+      return invalidArgument("--head-dim is {},{}, but the program's are {},{}", stated->headDim,
+                             stated->valueDim, facts.headDim, facts.valueDim);
+    if (stated->dtype != facts.dtype || stated->outDType != facts.outDType)
+      return invalidArgument("--dtype is {} and --out-dtype {}, but the program has {} and {}",
+                             nameOf(stated->dtype), nameOf(stated->outDType), nameOf(facts.dtype),
+                             nameOf(facts.outDType));
+    return stated;
+  }
   return invalidArgument("--check below attn needs the problem too, since a program does not say "
                          "what it is to compute: add --head-dim, --mask and so on");
 }
@@ -152,7 +163,7 @@ Result<int> tool::runRun(const Options &options) {
       options.threads ? options.threads : std::max(1u, std::thread::hardware_concurrency());
   std::optional<reference::Problem> problem;
   if (options.check) {
-    Result<ParsedProblem> parsed = problemToCheck(*compilation, *input);
+    Result<ParsedProblem> parsed = problemToCheck(*compilation, *input, *facts);
     if (!parsed)
       return parsed.error();
     Result<reference::Problem> made = makeReference(*parsed, options, *tensors, arguments);

@@ -81,7 +81,7 @@ TEST(Options, RefuseRepeatedMissingAndMalformedValues) {
   EXPECT_EQ(errorOf({"compile", "--dtype=i32"}),
             "--dtype is 'i32'; it must be f64, f32, f16 or bf16");
   EXPECT_EQ(errorOf({"compile", "--head-dim", "0"}),
-            "--head-dim is '0'; it must be D or D,DV, each from 1 to 2^30");
+            "--head-dim is '0'; it must be D or D,DV, each from 1 to 65536");
   EXPECT_EQ(errorOf({"compile", "--scale=nan"}), "--scale is 'nan'; it must be a finite number");
   EXPECT_EQ(errorOf({"compile", "--scale=inf"}), "--scale is 'inf'; it must be a finite number");
   EXPECT_EQ(errorOf({"compile", "--scalar", "w"}), "--scalar is 'w'; it must be NAME=VALUE");
