@@ -21,7 +21,7 @@ public:
   /// Uninitialised memory for a tensor of `layout`'s dtype, shape and strides (its `data` is not
   /// looked at). The strides must be a permutation of a row-major tensor's, so that as many
   /// elements are held as the shape says. Refused: a shape whose size overflows, and more bytes
-  /// than the machine has memory.
+  /// than the machine has memory left.
   static Result<OwnedTensor> allocate(const TensorView &layout);
 
   const TensorView &view() const { return tensor; }
