@@ -14,6 +14,7 @@
 #include <cassert>
 #include <cmath>
 #include <limits>
+#include <ranges>
 
 using namespace tilewright;
 using namespace tilewright::reference;
@@ -64,9 +65,8 @@ static double unitOf(DType dtype) {
 
 /// Calls `function(offset)` for each element of a view of any rank, in row-major order of indices
 /// [b, h, rows[i], ...], so that it meets the elements in the order of an Output.
-template <typename Function>
-static void forEachElement(const TensorView &view, std::span<const int64_t> rows,
-                           const Function &function) {
+template <typename Rows, typename Function>
+static void forEachElement(const TensorView &view, const Rows &rows, const Function &function) {
   const int64_t width = view.rank == 4 ? view.shape[3] : 1;
   for (int64_t b = 0; b < view.shape[0]; ++b)
     for (int64_t h = 0; h < view.shape[1]; ++h)
@@ -86,7 +86,7 @@ static std::vector<double> gather(const TensorView &view, std::span<const int64_
 
 static double largestFinite(const TensorView &view) {
   double largest = 0;
-  forEachElement(view, allRows(view.shape[2]), [&](int64_t offset) {
+  forEachElement(view, std::views::iota(int64_t{0}, view.shape[2]), [&](int64_t offset) {
     const double value = std::fabs(loadAsDouble(view.data, view.dtype, offset));
     if (std::isfinite(value))
       largest = std::max(largest, value);
