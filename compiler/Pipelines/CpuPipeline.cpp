@@ -24,8 +24,12 @@ Schedule tilewright::defaultCpuSchedule(const CpuTarget &target, bool isDouble, 
   // (docs/cpu.md). Wide heads leave it anyhow; there twice the queries share what is read of keys
   // and values.
   const int64_t lanes = isDouble ? target.lanes / 2 : target.lanes;
-  const int64_t tiles = std::max(headDim, valueDim) > 96 ? 2 : 1;
-  return {.blockQ = lanes * target.vectors * tiles, .blockKV = 48};
+  const int64_t width = std::max(headDim, valueDim);
+  // Very wide heads would take more scratch than a stack holds.
+  const int64_t mostRows = std::max<int64_t>(1, (int64_t(1) << 20) / (width * (isDouble ? 8 : 4)));
+  return {.blockQ =
+              std::min(lanes * target.vectors * (width > 96 ? 2 : 1), std::max(lanes, mostRows)),
+          .blockKV = std::min<int64_t>(48, mostRows)};
 }
 
 std::string tilewright::attnToTilePipeline(const Schedule &schedule) {

@@ -145,7 +145,7 @@ struct TileToVector : tilewright::impl::ConvertTileToVectorBase<TileToVector> {
       return failure();
     if (*bytes > maxScratchBytes)
       return program.emitError() << "needs " << *bytes << " bytes of scratch; the limit is "
-                                 << maxScratchBytes << ", so the blocks must be smaller";
+                                 << maxScratchBytes << ", so block_q or block_kv must be smaller";
     item->setAttr("tilewright.scratch_bytes", b.getI64IntegerAttr(*bytes));
     b.setLoc(function.getLoc());
     func::ReturnOp::create(b);
