@@ -10,8 +10,10 @@
 #include "compiler/Pipelines/Register.h"
 #include "lib/Support/MakeError.h"
 
+#include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
 
 #include <algorithm>
 

@@ -6,6 +6,8 @@
 
 #include "compiler/Conversion/TileToVector/VectorBuilder.h"
 
+#include "mlir/IR/TypeUtilities.h"
+
 using namespace mlir;
 using namespace tilewright;
 

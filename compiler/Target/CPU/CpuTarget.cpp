@@ -7,6 +7,7 @@
 #include "compiler/Target/CPU/CpuTarget.h"
 #include "lib/Support/MakeError.h"
 
+#include <llvm/ADT/StringMap.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Support/TargetSelect.h>
