@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 
 cmake/install-dependencies.sh
 echo "Building build/release (some minutes the first time)"
-cmake --preset release > build/release.log || { cat build/release.log; exit 1; }
+configured=$(cmake --preset release 2>&1) || { echo "$configured"; exit 1; }
 cmake --build --preset release --target tilewright
 
 # tilewright ARGUMENTS...: shows the command, then runs it.
