@@ -9,7 +9,8 @@ packages=(
   clang-22 lld-22 clang-format-22           # the compiler and the formatter
   libclang-rt-22-dev                        # sanitizers and fuzzing
   libmlir-22-dev llvm-22-dev mlir-22-tools  # what the compiler is made of; lit and FileCheck
-  libfmt-dev libgtest-dev libgmock-dev      # libraries
+  libfmt-dev libxxhash-dev                  # libraries
+  libgtest-dev libgmock-dev                 # tests
 )
 
 if ! grep -qx 'VERSION_ID="12"' /etc/os-release 2>/dev/null || ! grep -qx 'ID=debian' /etc/os-release; then
@@ -18,7 +19,7 @@ This script installs packages on Debian 12 only and has changed nothing. Elsewhe
   CMake 3.25 or newer, Ninja, ccache (optional)
   Clang and lld 22 with the sanitizer runtimes, clang-format 22
   LLVM and MLIR 22.1 with headers, mlir-tblgen, lit and FileCheck
-  fmt 9, GoogleTest with gmock
+  fmt 9, xxHash 0.8, GoogleTest with gmock
 and build with: cmake --workflow --preset release
 MESSAGE
   exit 1

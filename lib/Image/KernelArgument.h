@@ -9,6 +9,7 @@
 
 #include <tilewright/tensor.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -27,11 +28,15 @@ struct KernelArgument {
   Kind kind = Kind::Tensor;
   /// Of a tensor only, as all that follow. A U8 takes Bool too.
   DType dtype = DType::F32;
-  std::vector<int64_t> shape;
-  std::vector<int64_t> strides;
+  std::vector<int64_t> shape = {};
+  std::vector<int64_t> strides = {};
 
   bool operator==(const KernelArgument &) const = default;
 };
+
+/// A launch is checked in storage of this size, without allocating; a kernel with more arguments is
+/// refused when it is made.
+constexpr size_t maxArguments = 64;
 
 } // namespace tilewright
 

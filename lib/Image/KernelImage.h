@@ -35,7 +35,20 @@ struct LaunchExpressions {
 /// An integer computed from the extents of a kernel's tensors, in postfix order: a step pushes a
 /// number or takes the last two and pushes what it makes of them.
 struct SizeFormula {
-  enum class Op : uint8_t { Constant, Extent, Add, Subtract, Multiply, CeilDiv, FloorDiv, Min, Max };
+  /// Numbers that wait for their operation at the same time.
+  static constexpr size_t maxDepth = 16;
+
+  enum class Op : uint8_t {
+    Constant,
+    Extent,
+    Add,
+    Subtract,
+    Multiply,
+    CeilDiv,
+    FloorDiv,
+    Min,
+    Max
+  };
 
   struct Step {
     Op op = Op::Constant;
@@ -80,6 +93,8 @@ struct KernelLaunch {
   std::vector<KernelParameter> parameters;
   /// Registers of a thread at launch, as the assembler tells; spills there are none.
   uint32_t registers = 0;
+
+  bool operator==(const KernelLaunch &) const = default;
 };
 
 struct KernelImage {
@@ -98,17 +113,33 @@ struct KernelImage {
   std::string ptx, cubin;
 };
 
-/// As bytes, with a version and a checksum.
+/// What CUDA takes, on every GPU that has a target here.
+constexpr uint32_t maxThreadsOfBlock = 1024;
+constexpr uint32_t maxSharedMemoryOfBlock = 227 << 10;
+constexpr size_t maxParameterBytes = 4096;
+constexpr size_t maxParameters = maxParameterBytes / 4;
+/// Of a tensor map.
+constexpr uint32_t maxBoxRows = 256;
+
+/// Bytes of a parameter, which is also what its place among the parameters is a multiple of, but
+/// for a TensorMap's, which is 64.
+size_t sizeOf(const KernelParameter &parameter, const KernelArgument &argument);
+
+/// Refused: anything that launching could trip over, such as an argument that is not there, an
+/// unbalanced formula, more threads or shared memory than there can be.
+Status checkImage(const KernelImage &image);
+
+/// As bytes, with a version and a checksum. Equal images give equal bytes.
 std::string encode(const KernelImage &image);
 
 /// Reads what encode() wrote; `bytes` are hostile until checked. Refused, with the reason: other
-/// files, a newer version, a truncated or altered one, and anything that launching could trip over
-/// (an argument that is not there, an unbalanced formula, expressions with wrong types).
+/// files, a newer version, a truncated or altered one, expressions with wrong types, and what
+/// checkImage() refuses.
 Result<KernelImage> decodeImage(std::span<const std::byte> bytes);
 
-/// Refused: an overflow of 64 bits, a division by something not positive.
+/// Allocates nothing. Refused: an overflow of 64 bits, a division by something not positive.
 Result<int64_t> evaluate(const SizeFormula &formula,
-                         std::span<const std::vector<int64_t>> extentsOfArguments);
+                         std::span<const std::span<const int64_t>> extentsOfArguments);
 
 } // namespace tilewright
 
