@@ -1,4 +1,4 @@
-# MLIR and LLVM for the targets that need them, and nobody else.
+# How libraries that see MLIR are declared, and its TableGen run.
 
 list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
 option(MLIR_LINK_MLIR_DYLIB "" ON) # MLIRConfig does not say it; without it AddMLIR links archives.
@@ -6,18 +6,11 @@ include(TableGen)
 include(AddLLVM)
 include(AddMLIR)
 
-add_library(tilewright_mlir INTERFACE)
-target_include_directories(tilewright_mlir SYSTEM INTERFACE ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
-separate_arguments(definitions UNIX_COMMAND "${LLVM_DEFINITIONS}")
-target_compile_definitions(tilewright_mlir INTERFACE ${definitions})
-target_compile_options(tilewright_mlir INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions>)
-target_link_libraries(tilewright_mlir INTERFACE MLIR LLVM)
-
 # One precompiled header for every file that sees MLIR: its headers are most of the build's time.
 if(TILEWRIGHT_PRECOMPILED_HEADERS)
   file(WRITE ${CMAKE_BINARY_DIR}/tilewright_pch.cpp "")
   add_library(tilewright_pch STATIC ${CMAKE_BINARY_DIR}/tilewright_pch.cpp)
-  target_link_libraries(tilewright_pch PRIVATE tilewright_mlir)
+  target_link_libraries(tilewright_pch PRIVATE tilewright_llvm)
   target_include_directories(tilewright_pch PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
   target_precompile_headers(tilewright_pch PRIVATE
     <mlir/Dialect/Arith/IR/Arith.h> <mlir/Dialect/Func/IR/FuncOps.h> <mlir/Dialect/MemRef/IR/MemRef.h>
@@ -30,7 +23,7 @@ endif()
 # tilewright_add_mlir_library(<name> <sources>... [LINK <targets>...])
 function(tilewright_add_mlir_library name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
-  tilewright_add_library(${name} ${ARG_UNPARSED_ARGUMENTS} LINK ${ARG_LINK} tilewright_mlir)
+  tilewright_add_library(${name} ${ARG_UNPARSED_ARGUMENTS} LINK ${ARG_LINK} tilewright_llvm)
   if(TILEWRIGHT_PRECOMPILED_HEADERS)
     target_precompile_headers(${name} REUSE_FROM tilewright_pch)
   endif()
