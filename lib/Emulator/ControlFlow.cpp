@@ -52,7 +52,6 @@ struct Graph {
 
   uint32_t exit() const { return static_cast<uint32_t>(firstOp.size()); }
 
-private:
   void connect(uint32_t from, uint32_t to) {
     successors[from].push_back(to);
     predecessors[to].push_back(from);
@@ -61,12 +60,13 @@ private:
 
 constexpr uint32_t unknown = ~0u;
 
-/// Nodes from which the exit is reached, in postorder of the reversed graph.
-std::vector<uint32_t> reversedPostorder(const Graph &graph, std::vector<uint32_t> &number) {
-  std::vector<uint32_t> order;
-  std::vector<bool> seen(graph.exit() + 1);
-  std::vector<std::pair<uint32_t, size_t>> stack = {{graph.exit(), 0}};
-  seen[graph.exit()] = true;
+/// Walks the reversed graph from `root` over nodes that were not seen; appends them in postorder.
+void walkBack(const Graph &graph, uint32_t root, std::vector<bool> &seen,
+              std::vector<uint32_t> &order) {
+  if (seen[root])
+    return;
+  seen[root] = true;
+  std::vector<std::pair<uint32_t, size_t>> stack = {{root, 0}};
   while (!stack.empty()) {
     auto &[node, next] = stack.back();
     if (next < graph.predecessors[node].size()) {
@@ -76,17 +76,38 @@ std::vector<uint32_t> reversedPostorder(const Graph &graph, std::vector<uint32_t
         stack.push_back({predecessor, 0});
       }
     } else {
-      number[node] = static_cast<uint32_t>(order.size());
       order.push_back(node);
       stack.pop_back();
     }
   }
-  return order;
+}
+
+/// Post-dominators need a way to the exit from everywhere. A loop that never ends gets one from
+/// its last block, so that lanes come together there as in any other loop.
+void leaveEndlessLoops(Graph &graph) {
+  std::vector<bool> seen(graph.exit() + 1);
+  std::vector<uint32_t> order;
+  walkBack(graph, graph.exit(), seen, order);
+  // As in Kosaraju's algorithm: what a walk over the reversed graph finishes last lies in a
+  // component that nothing leads out of. Starting from the last blocks makes it the last one.
+  std::vector<bool> visited = seen;
+  order.clear();
+  for (uint32_t node = graph.exit(); node-- > 0;)
+    walkBack(graph, node, visited, order);
+  std::vector<uint32_t> ignored;
+  for (size_t i = order.size(); i-- > 0;)
+    if (!seen[order[i]]) {
+      graph.connect(order[i], graph.exit());
+      walkBack(graph, order[i], seen, ignored);
+    }
 }
 
 std::vector<uint32_t> postDominators(const Graph &graph) {
-  std::vector<uint32_t> number(graph.exit() + 1, 0);
-  const std::vector<uint32_t> order = reversedPostorder(graph, number);
+  std::vector<uint32_t> number(graph.exit() + 1, 0), order;
+  std::vector<bool> seen(graph.exit() + 1);
+  walkBack(graph, graph.exit(), seen, order);
+  for (uint32_t i = 0; i < order.size(); ++i)
+    number[order[i]] = i;
   std::vector<uint32_t> dominator(graph.exit() + 1, unknown);
   dominator[graph.exit()] = graph.exit();
   auto common = [&](uint32_t a, uint32_t b) {
@@ -118,13 +139,14 @@ std::vector<uint32_t> postDominators(const Graph &graph) {
 } // namespace
 
 void emulator::findReconvergence(Module &module) {
-  const Graph graph(module.ops);
+  Graph graph(module.ops);
+  leaveEndlessLoops(graph);
   const std::vector<uint32_t> dominator = postDominators(graph);
   for (size_t i = 0; i < module.ops.size(); ++i) {
     Op &op = module.ops[i];
     if (op.kind != OpKind::Branch)
       continue;
     const uint32_t node = dominator[graph.blockOf[i]];
-    op.reconvergence = node == unknown || node == graph.exit() ? noOp : graph.firstOp[node];
+    op.reconvergence = node == graph.exit() ? noOp : graph.firstOp[node];
   }
 }

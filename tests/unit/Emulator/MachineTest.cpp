@@ -211,6 +211,20 @@ TEST(EmulatorWarp, TrapAndBudgetAreFindings) {
   probe.expectFinding(FindingKind::Budget, "10000 warp instructions", 1);
 }
 
+TEST(EmulatorWarp, LanesComeTogetherInALoopThatNeverEnds) {
+  Probe probe;
+  probe.options.budget = 10000;
+  const std::string split = "setp.lt.u32 %p0, %r0, 7;\n@%p0 bra AGAIN;\nadd.u32 %r2, %r0, 1;\n";
+  probe.body = split + "AGAIN: bar.sync 0;\nbra AGAIN;";
+  probe.expectFinding(FindingKind::Budget, "10000 warp instructions", 4);
+  // The branch inside the loop, too, and a block behind it that only leads back.
+  probe.body = "AGAIN: bar.sync 0;\nsetp.lt.u32 %p0, %r0, 7;\n@%p0 bra BACK;\n"
+               "add.u32 %r2, %r0, 1;\nBACK: bar.sync 0;\nbra AGAIN;";
+  probe.expectFinding(FindingKind::Budget, "10000 warp instructions", 4);
+  probe.body = split + "bra OUTSIDE;\nAGAIN: bar.sync 0;\nbra AGAIN;\nOUTSIDE: bra AGAIN;";
+  probe.expectFinding(FindingKind::Budget, "10000 warp instructions", 4);
+}
+
 //===----------------------------------------------------------------------===//
 // Runs
 
