@@ -40,7 +40,9 @@ struct Report {
 };
 
 /// Runs the kernel once for every seed. Writable buffers hold the same bytes at the start of each
-/// run; at the end they hold what the last one wrote. A remark tells when seeds disagree.
+/// run; at the end they hold what the last one wrote. A remark tells when seeds disagree. With two
+/// seeds or more, writable buffers that do not start as one repeated byte are kept a second time;
+/// beyond that memory does not grow with seeds.
 Result<Report> runSeeds(const Module &module, const Launch &launch, const CommandOptions &options,
                         std::istream &commands, std::ostream &answers);
 

@@ -9,6 +9,8 @@
 
 #include <gmock/gmock.h>
 
+#include <sys/resource.h>
+
 #include <sstream>
 
 using namespace tilewright;
@@ -131,6 +133,28 @@ TEST(EmulatorReport, TellsWhenSeedsDisagree) {
   const Report report = session.run();
   ASSERT_EQ(report.remarks.size(), 1u);
   EXPECT_THAT(report.remarks[0], HasSubstr("seeds disagree"));
+}
+
+/// The largest resident size of this process so far, in bytes.
+size_t peakMemory() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<size_t>(usage.ru_maxrss) * 1024;
+}
+
+TEST(EmulatorReport, MemoryDoesNotGrowWithSeeds) {
+  Session session;
+  session.probe.body = storeResult("%r0");
+  session.probe.out.assign(size_t(64) << 20, ~0u); // 256 MiB
+  session.options.seeds = 1;
+  session.run();
+  std::fill_n(session.probe.out.begin(), 32, ~0u);
+  const size_t before = peakMemory();
+  session.options.seeds = 4;
+  EXPECT_TRUE(session.run().remarks.empty());
+  EXPECT_LT(peakMemory() - before, size_t(64) << 20);
+  EXPECT_EQ(session.probe.out[31], 31u);
+  EXPECT_EQ(session.probe.out[32], ~0u);
 }
 
 } // namespace
