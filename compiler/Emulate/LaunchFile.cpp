@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 
 using namespace tilewright;
@@ -26,6 +27,10 @@ namespace {
 constexpr size_t maxNesting = 8;
 constexpr size_t maxListed = 4096; // tensors, maps, arguments
 constexpr uint64_t maxBytes = uint64_t(4) << 30;
+
+bool isNpy(const std::string &path) {
+  return path.ends_with(".npy");
+}
 
 /// LLVM's parser recurses without a limit.
 size_t nestingOf(std::string_view text) {
@@ -177,11 +182,26 @@ private:
     buffer.data = owned->view().data;
     buffer.bytes = owned->sizeInBytes();
     buffer.writable = object.get("output") || object.getBoolean("writable").value_or(false);
-    if (const json::Value *output = object.get("output"))
-      result.outputs.push_back(
-          {result.launch.buffers.size(), resolve(string(*output, at + ".output"))});
+    if (const json::Value *path = object.get("output"))
+      output(resolve(string(*path, at + ".output")), owned->view().dtype, at + ".output");
     result.launch.buffers.push_back(std::move(buffer));
     result.tensors.push_back(std::move(*owned));
+  }
+
+  /// The tensor to come is written to `path`.
+  void output(const std::string &path, DType dtype, const std::string &at) {
+    const std::string place = std::filesystem::path(path).lexically_normal().string();
+    auto known = std::find_if(result.outputs.begin(), result.outputs.end(),
+                              [&](const LaunchFile::Output &other) { return other.path == place; });
+    if (isNpy(place) && dtype == DType::BF16)
+      return fail("{}: an .npy file cannot hold bf16; name a .safetensors file", at);
+    if (isNpy(place) && known != result.outputs.end())
+      return fail("{}: '{}' is written twice; an .npy file holds one tensor, a .safetensors file "
+                  "many",
+                  at, path);
+    if (known == result.outputs.end())
+      known = result.outputs.insert(known, {place, {}});
+    known->tensors.push_back(result.launch.buffers.size());
   }
 
   std::optional<OwnedTensor> allocate(const json::Object &object, const std::string &at,
@@ -336,10 +356,11 @@ Result<LaunchFile> tilewright::parseLaunchFile(std::string_view text, const std:
 
 Status tilewright::writeOutputs(const LaunchFile &file) {
   for (const LaunchFile::Output &output : file.outputs) {
-    const TensorView &view = file.tensors[output.tensor].view();
-    const NamedTensor named[] = {{file.launch.buffers[output.tensor].name, view}};
-    Status status = output.path.ends_with(".npy") ? writeNpy(output.path, view)
-                                                  : writeSafetensors(output.path, named);
+    std::vector<NamedTensor> named;
+    for (size_t tensor : output.tensors)
+      named.push_back({file.launch.buffers[tensor].name, file.tensors[tensor].view()});
+    Status status = isNpy(output.path) ? writeNpy(output.path, named.front().view)
+                                       : writeSafetensors(output.path, named);
     if (!status)
       return status;
   }

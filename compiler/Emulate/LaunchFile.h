@@ -7,7 +7,7 @@
 //     "grid": [2, 1, 1], "block": [384, 1, 1], "shared_bytes": 66048,
 //     "tensors": [
 //       {"name": "q", "file": "qkv.safetensors:q"},
-//       {"name": "o", "dtype": "bf16", "shape": [256, 64], "output": "o.npy"},
+//       {"name": "o", "dtype": "bf16", "shape": [256, 64], "output": "o.safetensors"},
 //       {"name": "counter", "dtype": "i32", "shape": [2], "fill": 0, "writable": true}],
 //     "tensor_maps": [
 //       {"tensor": "q", "dims": [64, 256], "strides": [2, 128], "box": [64, 128],
@@ -18,7 +18,8 @@
 //
 // A tensor without a file is poisoned with NaN bit patterns (0xff bytes) and counts as never
 // written, unless it has "fill" (a number). One with "output" is writable and written to that file
-// at the end. Strides are in bytes. Arguments are i32, u32, i64, u64, f32, a map or a tensor.
+// at the end: .npy, which holds one tensor and no bf16, or else safetensors, which holds all tensors
+// that name it. Strides are in bytes. Arguments are i32, u32, i64, u64, f32, a map or a tensor.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,8 +37,8 @@ namespace tilewright {
 
 struct LaunchFile {
   struct Output {
-    size_t tensor;
     std::string path;
+    std::vector<size_t> tensors;
   };
 
   std::string kernel; ///< Empty: the only one.
@@ -51,7 +52,7 @@ struct LaunchFile {
 /// more than 4 GiB together.
 Result<LaunchFile> parseLaunchFile(std::string_view json, const std::string &folder);
 
-/// Writes the tensors that have an "output": .npy, or .safetensors.
+/// Writes the tensors that have an "output", each file once.
 Status writeOutputs(const LaunchFile &file);
 
 } // namespace tilewright

@@ -81,6 +81,35 @@ TEST(LaunchFile, ReadsMapsAndArguments) {
   EXPECT_FALSE(file->launch.buffers[0].initialized);
 }
 
+TEST(LaunchFile, TensorsShareASafetensorsFile) {
+  const std::filesystem::path folder = std::filesystem::temp_directory_path();
+  Result<LaunchFile> file = parseLaunchFile(
+      R"({"grid": [1], "block": [32], "tensors": [
+          {"name": "o", "dtype": "bf16", "shape": [4], "fill": 2, "output": "tilewright-two.safetensors"},
+          {"name": "lse", "dtype": "f32", "shape": [2], "fill": 3,
+           "output": "./tilewright-two.safetensors"}]})",
+      folder.string());
+  ASSERT_TRUE(file) << file.error().message();
+  ASSERT_TRUE(writeOutputs(*file));
+  const std::string path = (folder / "tilewright-two.safetensors").string();
+  Result<OwnedTensor> o = loadTensor(path + ":o"), lse = loadTensor(path + ":lse");
+  ASSERT_TRUE(o) << o.error().message();
+  ASSERT_TRUE(lse) << lse.error().message();
+  EXPECT_EQ(static_cast<uint16_t *>(o->view().data)[3], 0x4000);
+  EXPECT_EQ(static_cast<float *>(lse->view().data)[1], 3.f);
+  std::filesystem::remove(path);
+}
+
+TEST(LaunchFile, RefusesWhatAnNpyFileCannotHold) {
+  const std::string head = R"({"grid": [1], "block": [32], "tensors": [)";
+  EXPECT_THAT(
+      errorOf(head + R"({"name": "o", "dtype": "bf16", "shape": [4], "output": "o.npy"}]})"),
+      HasSubstr("tensors[0].output: an .npy file cannot hold bf16"));
+  EXPECT_THAT(errorOf(head + R"({"name": "a", "dtype": "f32", "shape": [4], "output": "o.npy"},
+                                {"name": "b", "dtype": "f32", "shape": [4], "output": "o.npy"}]})"),
+              HasSubstr("tensors[1].output: 'o.npy' is written twice"));
+}
+
 TEST(LaunchFile, RefusesWhatItDoesNotUnderstand) {
   EXPECT_THAT(errorOf("[]"), HasSubstr("not an object"));
   EXPECT_THAT(errorOf("{"), HasSubstr("launch file"));
