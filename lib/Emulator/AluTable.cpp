@@ -13,8 +13,10 @@
 #include "lib/Emulator/Opcodes.h"
 #include "lib/Support/Half.h"
 
+#include <algorithm>
 #include <bit>
 #include <deque>
+#include <limits>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -216,9 +218,14 @@ void wordRows(Table &table) {
   table
       .lanes<([](uint32_t a, uint32_t b) { return static_cast<uint32_t>(uint64_t(a) * b >> 32); })>(
           "mul.hi.u32");
+  table.lanes<([](int64_t a, int64_t b) {
+    return static_cast<int64_t>(static_cast<__int128>(a) * b >> 64);
+  })>("mul.hi.s64");
   table.lanes<([](uint64_t a, uint64_t b) {
     return static_cast<uint64_t>(static_cast<unsigned __int128>(a) * b >> 64);
   })>("mul.hi.u64");
+  table.lanes<([](int32_t a, int32_t b) { return std::max(std::min(a, b), 0); })>("min.relu.s32");
+  table.lanes<([](int32_t a, int32_t b) { return std::max({a, b, 0}); })>("max.relu.s32");
   table.lanes<([](int32_t a, int32_t b) { return int64_t(a) * b; })>("mul.wide.s32");
   table.lanes<([](uint32_t a, uint32_t b) { return uint64_t(a) * b; })>("mul.wide.u32");
   table.lanes<([](int32_t a, int32_t b, uint64_t c) {
@@ -227,6 +234,10 @@ void wordRows(Table &table) {
   table.lanes<([](uint32_t a, uint32_t b, uint64_t c) { return uint64_t(a) * b + c; })>(
       "mad.wide.u32");
   table.lanes<reverseBits>("brev.b32");
+  table.lanes<([](uint64_t a) {
+    const uint64_t upper = reverseBits(static_cast<uint32_t>(a));
+    return upper << 32 | reverseBits(static_cast<uint32_t>(a >> 32));
+  })>("brev.b64");
   table.lanes<permuteBytes>("prmt.b32");
   table.lanes<([](uint32_t a, uint32_t b, uint32_t c) {
     return static_cast<uint32_t>((uint64_t(b) << 32 | a) << (c & 31) >> 32);
@@ -251,7 +262,56 @@ constexpr int32_t signed16(uint32_t value) {
   return static_cast<int16_t>(value);
 }
 
+template <int32_t (*narrow)(uint32_t)> uint32_t smallerWord(uint32_t a, uint32_t b) {
+  return low16(narrow(a) < narrow(b) ? a : b);
+}
+template <int32_t (*narrow)(uint32_t)> uint32_t largerWord(uint32_t a, uint32_t b) {
+  return low16(narrow(a) > narrow(b) ? a : b);
+}
+uint32_t sumWord(uint32_t a, uint32_t b) {
+  return low16(a + b);
+}
+/// Negative results become zero.
+template <uint32_t (*function)(uint32_t, uint32_t)> uint32_t reluWord(uint32_t a, uint32_t b) {
+  return largerWord<signed16>(function(a, b), 0);
+}
+/// The same for the upper and the lower half.
+template <uint32_t (*each)(uint32_t, uint32_t)> uint32_t bothWords(uint32_t a, uint32_t b) {
+  return each(a >> 16, b >> 16) << 16 | each(a, b);
+}
+
+/// What division and minima mean depends on the sign, unlike the lower half of a product.
+template <int32_t (*narrow)(uint32_t)>
+void signedHalfWordRows(Table &table, const std::string &type) {
+  constexpr auto n = narrow;
+  // In 32 bits no quotient overflows; by zero it is all ones, and the dividend remains.
+  table.lanes<([](uint32_t a, uint32_t b) {
+    return low16(n(b) == 0 ? ~0u : static_cast<uint32_t>(n(a) / n(b)));
+  })>("div" + type);
+  table.lanes<([](uint32_t a, uint32_t b) {
+    return low16(n(b) == 0 ? a : static_cast<uint32_t>(n(a) % n(b)));
+  })>("rem" + type);
+  table.lanes<([](uint32_t a, uint32_t b) {
+    return low16(static_cast<uint32_t>(int64_t(n(a)) * n(b) >> 16));
+  })>("mul.hi" + type);
+  table.lanes<smallerWord<narrow>>("min" + type);
+  table.lanes<largerWord<narrow>>("max" + type);
+  table.lanes<bothWords<smallerWord<narrow>>>("min" + type + "x2");
+  table.lanes<bothWords<largerWord<narrow>>>("max" + type + "x2");
+  table.lanes<bothWords<sumWord>>("add" + type + "x2");
+}
+
+int32_t unsigned16(uint32_t value) {
+  return static_cast<int32_t>(low16(value));
+}
+
 void halfWordRows(Table &table) {
+  signedHalfWordRows<signed16>(table, ".s16");
+  signedHalfWordRows<unsigned16>(table, ".u16");
+  table.lanes<bothWords<reluWord<smallerWord<signed16>>>>("min.relu.s16x2");
+  table.lanes<bothWords<reluWord<largerWord<signed16>>>>("max.relu.s16x2");
+  table.lanes<([](uint32_t a) { return low16(0 - a); })>("neg.s16");
+  table.lanes<([](uint32_t a) { return low16(signed16(a) < 0 ? 0 - a : a); })>("abs.s16");
   for (const char *type : {".s16", ".u16"}) {
     const std::string name = type;
     table.lanes<([](uint32_t a, uint32_t b) { return low16(a + b); })>("add" + name);
@@ -310,7 +370,30 @@ template <float (*flush)(float)> void floatRows(Table &table, const std::string 
                                                                                        type);
 }
 
+/// testp; exponents of all ones are infinities and NaNs, exponents of zero are subnormal.
+template <typename T> void classRows(Table &table, const std::string &type) {
+  constexpr T infinity = std::numeric_limits<T>::infinity();
+  table.compare<([](T a) { return std::fabs(a) < infinity; })>("testp.finite" + type);
+  table.compare<([](T a) { return std::fabs(a) == infinity; })>("testp.infinite" + type);
+  table.compare<([](T a) { return a == a; })>("testp.number" + type);
+  table.compare<([](T a) { return a != a; })>("testp.notanumber" + type);
+  table.compare<([](T a) {
+    return std::fabs(a) < infinity && std::fabs(a) >= std::numeric_limits<T>::min();
+  })>("testp.normal" + type);
+  table.compare<([](T a) { return a != 0 && std::fabs(a) < std::numeric_limits<T>::min(); })>(
+      "testp.subnormal" + type);
+}
+
 void doubleRows(Table &table) {
+  classRows<double>(table, ".f64");
+  // The number beside a NaN; -0 is less than +0.
+  table.lanes<([](double a, double b) {
+    return a < b || b != b || (a == b && std::signbit(a)) ? a : b;
+  })>("min.f64");
+  table.lanes<([](double a, double b) {
+    return a > b || b != b || (a == b && !std::signbit(a)) ? a : b;
+  })>("max.f64");
+  table.lanes<([](double a, double b) { return std::copysign(b, a); })>("copysign.f64");
   table.lanes<([](double a, double b) { return a + b; })>("add.f64");
   table.lanes<([](double a, double b) { return a - b; })>("sub.f64");
   table.lanes<([](double a, double b) { return a * b; })>("mul.f64");
@@ -365,6 +448,17 @@ double smaller(double a, double b, double) {
 double larger(double a, double b, double) {
   return maxNumber(static_cast<float>(a), static_cast<float>(b));
 }
+double smallerOrNaN(double a, double b, double) {
+  return a != a || b != b ? a + b : smaller(a, b, 0);
+}
+double largerOrNaN(double a, double b, double) {
+  return a != a || b != b ? a + b : larger(a, b, 0);
+}
+/// .relu: negative results become +0, NaN stays.
+double fusedSumOrZero(double a, double b, double c) {
+  const double result = fusedSum(a, b, c);
+  return result < 0 ? 0 : result;
+}
 
 /// Operations on two 16-bit numbers, or on the lower one alone.
 template <float (*widen)(uint32_t), uint32_t (*narrow)(double)>
@@ -378,6 +472,9 @@ void packedRows(Table &table, const std::string &type) {
     table.lanes<static_cast<Two>(packed<widen, narrow, product>)>("mul." + name);
     table.lanes<static_cast<Two>(packed<widen, narrow, smaller>)>("min." + name);
     table.lanes<static_cast<Two>(packed<widen, narrow, larger>)>("max." + name);
+    table.lanes<static_cast<Two>(packed<widen, narrow, smallerOrNaN>)>("min.NaN." + name);
+    table.lanes<static_cast<Two>(packed<widen, narrow, largerOrNaN>)>("max.NaN." + name);
+    table.lanes<static_cast<Three>(packed<widen, narrow, fusedSumOrZero>)>("fma.relu." + name);
     table.lanes<([](uint32_t a) { return a ^ 0x80008000; })>("neg." + name);
     table.lanes<([](uint32_t a) { return a & 0x7fff7fff; })>("abs." + name);
   }
@@ -416,7 +513,32 @@ void halfWordComparisons(Table &table, const std::string &type) {
   table.compare<([](uint32_t a, uint32_t b) { return narrow(a) >= narrow(b); })>("setp.ge" + type);
 }
 
+template <float (*widen)(uint32_t)> float lowHalf(uint32_t value) {
+  return widen(low16(value));
+}
+
+template <float (*widen)(uint32_t)> void halfComparisons(Table &table, const std::string &type) {
+  constexpr auto w = lowHalf<widen>;
+  using Half = uint32_t;
+  table.compare<([](Half a, Half b) { return w(a) == w(b); })>("setp.eq" + type);
+  table.compare<([](Half a, Half b) { return w(a) < w(b) || w(a) > w(b); })>("setp.ne" + type);
+  table.compare<([](Half a, Half b) { return w(a) < w(b); })>("setp.lt" + type);
+  table.compare<([](Half a, Half b) { return w(a) <= w(b); })>("setp.le" + type);
+  table.compare<([](Half a, Half b) { return w(a) > w(b); })>("setp.gt" + type);
+  table.compare<([](Half a, Half b) { return w(a) >= w(b); })>("setp.ge" + type);
+  table.compare<([](Half a, Half b) { return !(w(a) < w(b) || w(a) > w(b)); })>("setp.equ" + type);
+  table.compare<([](Half a, Half b) { return w(a) != w(b); })>("setp.neu" + type);
+  table.compare<([](Half a, Half b) { return !(w(a) >= w(b)); })>("setp.ltu" + type);
+  table.compare<([](Half a, Half b) { return !(w(a) > w(b)); })>("setp.leu" + type);
+  table.compare<([](Half a, Half b) { return !(w(a) <= w(b)); })>("setp.gtu" + type);
+  table.compare<([](Half a, Half b) { return !(w(a) < w(b)); })>("setp.geu" + type);
+  table.compare<([](Half a, Half b) { return isNaN(w(a)) || isNaN(w(b)); })>("setp.nan" + type);
+  table.compare<([](Half a, Half b) { return !isNaN(w(a)) && !isNaN(w(b)); })>("setp.num" + type);
+}
+
 void comparisonRows(Table &table) {
+  halfComparisons<fromBF16>(table, ".bf16");
+  halfComparisons<fromF16>(table, ".f16");
   comparisons<int32_t>(table, ".s32");
   comparisons<uint32_t>(table, ".u32");
   comparisons<uint32_t>(table, ".b32");
@@ -440,6 +562,120 @@ void comparisonRows(Table &table) {
     table.alias(fmt::format("setp.{}.ftz.f32", order), fmt::format("setp.{}.f32", order));
 }
 
+double wideFloat(float value) {
+  return double(value);
+}
+float roundedFloat(double value) {
+  return static_cast<float>(value);
+}
+double wideDouble(double value) {
+  return value;
+}
+double wideBF16(uint32_t value) {
+  return double(fromBF16(low16(value)));
+}
+double wideF16(uint32_t value) {
+  return double(fromF16(low16(value)));
+}
+
+/// PTX: NaN becomes 0, but for f64 sources and 64-bit results, where only the highest bit is set.
+template <typename Integer> Integer integerOf(double value, bool fromDouble) {
+  if (value != value && (fromDouble || sizeof(Integer) == 8))
+    return static_cast<Integer>(uint64_t(1) << (8 * sizeof(Integer) - 1));
+  return toInteger<Integer>(value);
+}
+
+/// A double that rounds to fewer bits as the integer itself does: of what a double cannot hold
+/// one bit says that it was not zero.
+template <typename Integer> double stickyDouble(Integer value) {
+  if constexpr (sizeof(Integer) < 8)
+    return static_cast<double>(value);
+  const bool negative = std::is_signed_v<Integer> && value < 0;
+  uint64_t magnitude = static_cast<uint64_t>(value);
+  magnitude = negative ? 0 - magnitude : magnitude;
+  if (magnitude >> 53)
+    magnitude = (magnitude >> 11 | ((magnitude & 0x7ff) != 0)) << 11;
+  const double result = static_cast<double>(magnitude);
+  return negative ? -result : result;
+}
+
+template <typename Register> constexpr uint32_t asHalfWord(Register value) {
+  return low16(static_cast<uint32_t>(value));
+}
+
+/// Between one floating type and one integer type of 32 or 64 bits.
+template <typename Float, double (*widen)(Float), auto narrow, typename Integer>
+void integerFloatPair(Table &table, const std::string &type, const std::string &integer) {
+  constexpr auto w = widen;
+  constexpr auto n = narrow;
+  constexpr bool fromDouble = std::is_same_v<Float, double>;
+  const std::string to = integer + type, from = type + integer;
+  table.lanes<([](Float a) { return integerOf<Integer>(std::trunc(w(a)), fromDouble); })>(
+      "cvt.rzi" + to);
+  table.lanes<([](Float a) { return integerOf<Integer>(std::nearbyint(w(a)), fromDouble); })>(
+      "cvt.rni" + to);
+  table.lanes<([](Float a) { return integerOf<Integer>(std::floor(w(a)), fromDouble); })>(
+      "cvt.rmi" + to);
+  table.lanes<([](Float a) { return integerOf<Integer>(std::ceil(w(a)), fromDouble); })>("cvt.rpi" +
+                                                                                         to);
+  if constexpr (std::is_same_v<Float, double>)
+    table.lanes<([](Integer a) { return static_cast<double>(a); })>("cvt.rn" + from);
+  else
+    table.lanes<([](Integer a) { return n(stickyDouble(a)); })>("cvt.rn" + from);
+}
+
+/// Everything between one floating type and the integers, and its roundings to whole numbers.
+template <typename Float, double (*widen)(Float), auto narrow>
+void integerFloatRows(Table &table, const std::string &type) {
+  constexpr auto w = widen;
+  constexpr auto n = narrow;
+  integerFloatPair<Float, widen, narrow, int32_t>(table, type, ".s32");
+  integerFloatPair<Float, widen, narrow, uint32_t>(table, type, ".u32");
+  integerFloatPair<Float, widen, narrow, int64_t>(table, type, ".s64");
+  integerFloatPair<Float, widen, narrow, uint64_t>(table, type, ".u64");
+  constexpr bool fromDouble = std::is_same_v<Float, double>;
+  table.lanes<([](Float a) {
+    return asHalfWord(integerOf<int16_t>(std::trunc(w(a)), fromDouble));
+  })>("cvt.rzi.s16" + type);
+  table.lanes<([](Float a) {
+    return asHalfWord(integerOf<uint16_t>(std::trunc(w(a)), fromDouble));
+  })>("cvt.rzi.u16" + type);
+  table.lanes<([](uint32_t a) { return n(double(signed16(a))); })>("cvt.rn" + type + ".s16");
+  table.lanes<([](uint32_t a) { return n(double(low16(a))); })>("cvt.rn" + type + ".u16");
+  table.lanes<([](Float a) { return n(std::trunc(w(a))); })>("cvt.rzi" + type + type);
+  table.lanes<([](Float a) { return n(std::nearbyint(w(a))); })>("cvt.rni" + type + type);
+  table.lanes<([](Float a) { return n(std::floor(w(a))); })>("cvt.rmi" + type + type);
+  table.lanes<([](Float a) { return n(std::ceil(w(a))); })>("cvt.rpi" + type + type);
+}
+
+/// .ftz of conversions that read f32. A subnormal is zero to all of these anyway, but for floor and
+/// ceil.
+void flushingConversions(Table &table) {
+  for (const char *integer : {".s16", ".u16", ".s32", ".u32", ".s64", ".u64", ".f32"})
+    for (const char *rounding : {"rzi", "rni"})
+      if (const std::string name = fmt::format("cvt.{}{}.f32", rounding, integer);
+          table.rows.contains(name))
+        table.alias(fmt::format("cvt.{}.ftz{}.f32", rounding, integer), name);
+  table.lanes<([](float a) { return std::floor(flushed(a)); })>("cvt.rmi.ftz.f32.f32");
+  table.lanes<([](float a) { return std::ceil(flushed(a)); })>("cvt.rpi.ftz.f32.f32");
+  table.lanes<([](float a) { return integerOf<int32_t>(std::floor(flushed(a)), false); })>(
+      "cvt.rmi.ftz.s32.f32");
+  table.lanes<([](float a) { return integerOf<int32_t>(std::ceil(flushed(a)), false); })>(
+      "cvt.rpi.ftz.s32.f32");
+  table.lanes<([](float a) { return double(flushed(a)); })>("cvt.ftz.f64.f32");
+  table.lanes<([](double a) { return flushed(static_cast<float>(a)); })>("cvt.rn.ftz.f32.f64");
+  table.lanes<([](uint32_t a) { return flushed(fromBF16(low16(a))); })>("cvt.ftz.f32.bf16");
+  table.alias("cvt.ftz.f32.f16", "cvt.f32.f16"); // no f16 is a subnormal f32
+  table.alias("cvt.ftz.sat.f32.f32", "cvt.sat.f32.f32");
+}
+
+uint32_t positiveBF16(float value) {
+  return value < 0 ? 0 : toBF16(value);
+}
+uint32_t positiveF16(float value) {
+  return value < 0 ? 0 : toF16(value);
+}
+
 void conversionRows(Table &table) {
   table.lanes<([](uint32_t a) { return uint64_t(a); })>("cvt.u64.u32");
   table.alias("cvt.s64.u32", "cvt.u64.u32");
@@ -460,27 +696,10 @@ void conversionRows(Table &table) {
     table.alias(name, "cvt.u32.u8");
   table.lanes<([](uint32_t a) { return int32_t(int8_t(a)); })>("cvt.s32.s8");
   table.alias("cvt.s16.s8", "cvt.s32.s8");
-  table.lanes<([](int32_t a) { return static_cast<float>(a); })>("cvt.rn.f32.s32");
-  table.lanes<([](uint32_t a) { return static_cast<float>(a); })>("cvt.rn.f32.u32");
-  table.lanes<([](int64_t a) { return static_cast<float>(a); })>("cvt.rn.f32.s64");
-  table.lanes<([](uint64_t a) { return static_cast<float>(a); })>("cvt.rn.f32.u64");
-  table.lanes<([](uint32_t a) { return static_cast<float>(low16(a)); })>("cvt.rn.f32.u16");
-  table.lanes<([](int32_t a) { return static_cast<double>(a); })>("cvt.rn.f64.s32");
-  table.lanes<([](uint32_t a) { return static_cast<double>(a); })>("cvt.rn.f64.u32");
-  table.lanes<([](float a) { return toInteger<int32_t>(std::trunc(double(a))); })>(
-      "cvt.rzi.s32.f32");
-  table.lanes<([](float a) { return toInteger<int32_t>(std::nearbyint(double(a))); })>(
-      "cvt.rni.s32.f32");
-  table.lanes<([](float a) { return toInteger<int32_t>(std::floor(double(a))); })>(
-      "cvt.rmi.s32.f32");
-  table.lanes<([](float a) { return toInteger<int32_t>(std::ceil(double(a))); })>(
-      "cvt.rpi.s32.f32");
-  table.lanes<([](float a) { return toInteger<uint32_t>(std::trunc(double(a))); })>(
-      "cvt.rzi.u32.f32");
-  table.lanes<([](float a) { return std::floor(a); })>("cvt.rmi.f32.f32");
-  table.lanes<([](float a) { return std::ceil(a); })>("cvt.rpi.f32.f32");
-  table.lanes<([](float a) { return std::nearbyint(a); })>("cvt.rni.f32.f32");
-  table.lanes<([](float a) { return std::trunc(a); })>("cvt.rzi.f32.f32");
+  integerFloatRows<float, wideFloat, roundedFloat>(table, ".f32");
+  integerFloatRows<double, wideDouble, wideDouble>(table, ".f64");
+  integerFloatRows<uint32_t, wideBF16, narrowBF16>(table, ".bf16");
+  integerFloatRows<uint32_t, wideF16, narrowF16>(table, ".f16");
   table.lanes<([](float a) { return isNaN(a)  ? 0.f
                                     : a < 0.f ? 0.f
                                     : a > 1.f ? 1.f
@@ -495,6 +714,16 @@ void conversionRows(Table &table) {
   // Of two operands the first becomes the upper half.
   table.lanes<([](float a, float b) { return toBF16(a) << 16 | toBF16(b); })>("cvt.rn.bf16x2.f32");
   table.lanes<([](float a, float b) { return toF16(a) << 16 | toF16(b); })>("cvt.rn.f16x2.f32");
+  table.lanes<positiveBF16>("cvt.rn.relu.bf16.f32");
+  table.lanes<positiveF16>("cvt.rn.relu.f16.f32");
+  table.lanes<([](float a, float b) { return positiveBF16(a) << 16 | positiveBF16(b); })>(
+      "cvt.rn.relu.bf16x2.f32");
+  table.lanes<([](float a, float b) { return positiveF16(a) << 16 | positiveF16(b); })>(
+      "cvt.rn.relu.f16x2.f32");
+  table.lanes<([](double a) { return narrowBF16(a); })>("cvt.rn.bf16.f64");
+  table.lanes<([](double a) { return narrowF16(a); })>("cvt.rn.f16.f64");
+  table.lanes<wideBF16>("cvt.f64.bf16");
+  table.lanes<wideF16>("cvt.f64.f16");
   table.lanes<([](float a, float b) { return to8(a, 3) << 8 | to8(b, 3); })>(
       "cvt.rn.satfinite.e4m3x2.f32");
   table.lanes<([](float a, float b) { return to8(a, 2) << 8 | to8(b, 2); })>(
@@ -503,6 +732,7 @@ void conversionRows(Table &table) {
       "cvt.rn.f16x2.e4m3x2");
   table.lanes<([](uint32_t a) { return toF16(fromE5M2(a >> 8)) << 16 | toF16(fromE5M2(a)); })>(
       "cvt.rn.f16x2.e5m2x2");
+  flushingConversions(table);
 }
 
 Table build() {
@@ -516,6 +746,7 @@ Table build() {
   table.lanes<([](uint32_t a, uint32_t b) { return (b & 0x7fffffff) | (a & 0x80000000); })>(
       "copysign.f32");
   doubleRows(table);
+  classRows<float>(table, ".f32");
   packedRows<fromBF16, narrowBF16>(table, "bf16");
   packedRows<fromF16, narrowF16>(table, "f16");
   comparisonRows(table);

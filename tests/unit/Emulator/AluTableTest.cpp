@@ -239,4 +239,134 @@ TEST(EmulatorAlu, PartialMasksLeaveOtherLanesAlone) {
     EXPECT_EQ(probe.out[lane], lane < 5 ? 7 + lane : 1);
 }
 
+TEST(EmulatorAlu, UpperHalvesOfProducts) {
+  check({
+      {"mul.hi.s64 %rd2, -3, 0x4000000000000000; cvt.u32.u64 %r20, %rd2;", 0, 0, 0, 0xffffffff},
+      {"neg.s64 %rd2, %rd10; mul.hi.s64 %rd2, %rd2, 0x7fffffffffffffff; cvt.u32.u64 %r20, %rd2;",
+       10, 0, 0, 0xfffffffb},
+      {"mul.hi.u64 %rd2, -1, -1; cvt.u32.u64 %r20, %rd2;", 0, 0, 0, 0xfffffffe},
+      {"mul.hi.s16 %h0, %h10, %h11; cvt.u32.u16 %r20, %h0;", 0x8000, 6, 0, 0xfffd},
+      {"mul.hi.u16 %h0, %h10, %h11; cvt.u32.u16 %r20, %h0;", 0x8000, 6, 0, 3},
+      {"brev.b64 %rd2, %rd10; shr.u64 %rd2, %rd2, 32; cvt.u32.u64 %r20, %rd2;", 6, 0, 0,
+       0x60000000},
+  });
+}
+
+TEST(EmulatorAlu, SixteenBitDivisionAndMinima) {
+  check({
+      {"div.s16 %h0, %h10, %h11; cvt.u32.u16 %r20, %h0;", 0xfff9, 2, 0, 0xfffd}, // -7 / 2 = -3
+      {"div.s16 %h0, %h10, %h11; cvt.u32.u16 %r20, %h0;", 0x8000, 0xffff, 0, 0x8000},
+      {"div.u16 %h0, %h10, %h11; cvt.u32.u16 %r20, %h0;", 0xfff9, 2, 0, 0x7ffc},
+      {"div.u16 %h0, %h10, %h11; cvt.u32.u16 %r20, %h0;", 5, 0, 0, 0xffff},
+      {"rem.s16 %h0, %h10, %h11; cvt.u32.u16 %r20, %h0;", 0xfff9, 2, 0, 0xffff},
+      {"rem.u16 %h0, %h10, %h11; cvt.u32.u16 %r20, %h0;", 0xfff9, 10, 0, 9},
+      {"min.s16 %h0, %h10, %h11; cvt.u32.u16 %r20, %h0;", 0xfff9, 2, 0, 0xfff9},
+      {"min.u16 %h0, %h10, %h11; cvt.u32.u16 %r20, %h0;", 0xfff9, 2, 0, 2},
+      {"max.s16 %h0, %h10, %h11; cvt.u32.u16 %r20, %h0;", 0xfff9, 2, 0, 2},
+      {"max.u16 %h0, %h10, %h11; cvt.u32.u16 %r20, %h0;", 0xfff9, 2, 0, 0xfff9},
+      {"neg.s16 %h0, %h10; cvt.u32.u16 %r20, %h0;", 1, 0, 0, 0xffff},
+      {"abs.s16 %h0, %h10; cvt.u32.u16 %r20, %h0;", 0xfff9, 0, 0, 7},
+      {"min.s16x2 %r20, %r10, %r11;", 0xffff0005, 0x00017fff, 0, 0xffff0005},
+      {"max.u16x2 %r20, %r10, %r11;", 0xffff0005, 0x00017fff, 0, 0xffff7fff},
+      {"add.s16x2 %r20, %r10, %r11;", 0xffff0005, 0x00020003, 0, 0x00010008},
+  });
+}
+
+TEST(EmulatorAlu, ReluTakesNegativeResultsToZero) {
+  check({
+      {"min.relu.s32 %r20, %r10, %r11;", 0xfffffff0, 3, 0, 0},
+      {"min.relu.s32 %r20, %r10, %r11;", 7, 3, 0, 3},
+      {"max.relu.s32 %r20, %r10, %r11;", 0xfffffff0, 0xfffffff8, 0, 0},
+      {"max.relu.s32 %r20, %r10, %r11;", 0xfffffff0, 3, 0, 3},
+      {"min.relu.s16x2 %r20, %r10, %r11;", 0xffff0005, 0x00010004, 0, 0x00000004},
+      {"max.relu.s16x2 %r20, %r10, %r11;", 0xffff0005, 0xfffe0004, 0, 0x00000005},
+      {"cvt.rn.relu.bf16x2.f32 %r20, %f10, %f11;", bits(-1), bits(2), 0, 0x00004000},
+      {"cvt.rn.relu.f16x2.f32 %r20, %f10, %f11;", bits(1), bits(-2), 0, 0x3c000000},
+      {"fma.rn.relu.bf16 %h0, %h10, %h11, %h10; cvt.u32.u16 %r20, %h0;", 0x3f80, 0xc000, 0, 0},
+      {"fma.rn.relu.f16x2 %r20, %r10, %r11, %r12;", 0x3c003c00, 0x4000c000, 0, 0x40000000},
+  });
+}
+
+TEST(EmulatorAlu, HalvesCompareAsNumbers) {
+  constexpr const char *select = " selp.b32 %r20, 1, 0, %p0;";
+  for (const auto &[comparison, a, b, expected] :
+       {std::tuple<std::string, uint32_t, uint32_t, uint32_t>{"eq.f16", 0x8000, 0, 1},
+        {"lt.f16", 0xbc00, 0x3c00, 1},
+        {"gt.bf16", 0x3f80, 0xbf80, 1},
+        {"ge.bf16", 0x7fc0, 0, 0},
+        {"geu.bf16", 0x7fc0, 0, 1},
+        {"ne.f16", 0x7e00, 0, 0},
+        {"neu.f16", 0x7e00, 0, 1},
+        {"nan.bf16", 0x3f80, 0x7fff, 1},
+        {"num.bf16", 0x3f80, 0x7f80, 1}})
+    EXPECT_EQ(evaluate("setp." + comparison + " %p0, %h10, %h11;" + select, a, b, 0), expected)
+        << comparison;
+  check({
+      {"max.NaN.bf16x2 %r20, %r10, %r11;", 0x3f803f80, 0x7fc04000, 0, 0x7fff4000},
+      {"min.NaN.f16x2 %r20, %r10, %r11;", 0x3c007e00, 0x40003c00, 0, 0x3c007fff},
+  });
+}
+
+TEST(EmulatorAlu, FloatsHaveClasses) {
+  constexpr const char *select = " selp.b32 %r20, 1, 0, %p0;";
+  for (const auto &[test, value, expected] :
+       {std::tuple<std::string, uint32_t, uint32_t>{"finite", bits(3), 1},
+        {"finite", bits(infinity), 0},
+        {"infinite", bits(-infinity), 1},
+        {"infinite", nan32, 0},
+        {"number", bits(infinity), 1},
+        {"notanumber", nan32, 1},
+        {"normal", 0x00800000, 1},
+        {"normal", 0x007fffff, 0},
+        {"subnormal", 0x007fffff, 1},
+        {"subnormal", 0, 0}})
+    EXPECT_EQ(evaluate("testp." + test + ".f32 %p0, %f10;" + select, value, 0, 0), expected)
+        << test << " of " << value;
+}
+
+TEST(EmulatorAlu, IntegersOfEveryWidthToAndFromFloats) {
+  check({
+      {"cvt.rzi.s16.f32 %h0, %f10; cvt.u32.u16 %r20, %h0;", bits(-3.9f), 0, 0, 0xfffd},
+      {"cvt.rzi.u16.f32 %h0, %f10; cvt.u32.u16 %r20, %h0;", bits(70000), 0, 0, 0xffff},
+      {"cvt.rn.f32.s16 %f0, %h10; mov.b32 %r20, %f0;", 0xfffd, 0, 0, bits(-3)},
+      {"cvt.rzi.s64.f32 %rd2, %f10; shr.u64 %rd2, %rd2, 32; cvt.u32.u64 %r20, %rd2;",
+       bits(-0x1p40f), 0, 0, 0xffffff00},
+      {"cvt.rzi.s64.f32 %rd2, %f10; shr.u64 %rd2, %rd2, 32; cvt.u32.u64 %r20, %rd2;", nan32, 0, 0,
+       0x80000000},
+      {"cvt.rzi.s32.f32 %r20, %f10;", nan32, 0, 0, 0},
+      {"cvt.f64.f32 %d0, %f10; cvt.rzi.s32.f64 %r20, %d0;", bits(-7.5f), 0, 0, 0xfffffff9},
+      {"cvt.f64.f32 %d0, %f10; cvt.rzi.s32.f64 %r20, %d0;", nan32, 0, 0, 0x80000000},
+      {"cvt.rn.f64.s64 %d0, %rd10; cvt.rzi.u32.f64 %r20, %d0;", 123456789, 0, 0, 123456789},
+      {"cvt.rn.f16.s32 %h0, %r10; cvt.u32.u16 %r20, %h0;", 2049, 0, 0, 0x6800},
+      {"cvt.rn.bf16.u32 %h0, %r10; cvt.u32.u16 %r20, %h0;", 257, 0, 0, 0x4380},
+      // 2^62 + 2^54 + 1 lies above a tie of bf16, which a double does not see.
+      {"shl.b64 %rd2, %rd10, 54; add.s64 %rd2, %rd2, 1; cvt.rn.bf16.s64 %h0, %rd2; "
+       "cvt.u32.u16 %r20, %h0;",
+       257, 0, 0, 0x5e81},
+      {"cvt.rzi.s32.bf16 %r20, %h10;", 0xc0e0, 0, 0, 0xfffffff9}, // -7
+      {"cvt.rzi.u64.f16 %rd2, %h10; cvt.u32.u64 %r20, %rd2;", 0x4700, 0, 0, 7},
+      {"cvt.rmi.bf16.bf16 %h0, %h10; cvt.u32.u16 %r20, %h0;", 0xbf00, 0, 0, 0xbf80}, // -0.5 to -1
+      {"cvt.rni.f16.f16 %h0, %h10; cvt.u32.u16 %r20, %h0;", 0x3e00, 0, 0, 0x4000},   // 1.5 to 2
+      {"cvt.f64.bf16 %d0, %h10; cvt.rn.f16.f64 %h0, %d0; cvt.u32.u16 %r20, %h0;", 0x3f80, 0, 0,
+       0x3c00},
+      {"cvt.rmi.ftz.f32.f32 %f0, %f10; mov.b32 %r20, %f0;", 0x80000001, 0, 0, 0x80000000},
+      {"cvt.rzi.ftz.s32.f32 %r20, %f10;", bits(2.5f), 0, 0, 2},
+      {"cvt.ftz.f32.bf16 %f0, %h10; mov.b32 %r20, %f0;", 0x0001, 0, 0, 0},
+  });
+}
+
+TEST(EmulatorAlu, DoubleMinimaAndSigns) {
+  check({
+      {"cvt.f64.f32 %d0, %f10; cvt.f64.f32 %d1, %f11; min.f64 %d2, %d0, %d1; cvt.rn.f32.f64 %f0, "
+       "%d2; mov.b32 %r20, %f0;",
+       bits(2), nan32, 0, bits(2)},
+      {"cvt.f64.f32 %d0, %f10; cvt.f64.f32 %d1, %f11; max.f64 %d2, %d0, %d1; cvt.rn.f32.f64 %f0, "
+       "%d2; mov.b32 %r20, %f0;",
+       bits(-0.f), bits(0), 0, bits(0)},
+      {"cvt.f64.f32 %d0, %f10; cvt.f64.f32 %d1, %f11; copysign.f64 %d2, %d0, %d1; cvt.rn.f32.f64 "
+       "%f0, %d2; mov.b32 %r20, %f0;",
+       bits(-1), bits(3), 0, bits(-3)},
+  });
+}
+
 } // namespace
