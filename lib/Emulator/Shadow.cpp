@@ -34,11 +34,24 @@ Shadow::Words &Shadow::splitGranule(uint32_t granule) {
   if (!split[granule]) {
     for (Write &write : result.write)
       write = whole[granule];
+    for (std::vector<Write> &parts : result.parts)
+      parts.clear();
     for (std::vector<Read> &reads : result.reads)
       reads.clear();
     split[granule] = true;
   }
   return result;
+}
+
+void Shadow::setWrite(Words &words, uint32_t word, const Write &write) {
+  Write &last = words.write[word];
+  std::vector<Write> &parts = words.parts[word];
+  if (last.valid && last.bytes & ~write.bytes)
+    parts.push_back(last);
+  last = write;
+  for (Write &part : parts)
+    part.bytes &= static_cast<uint8_t>(~write.bytes);
+  std::erase_if(parts, [](const Write &part) { return !part.bytes; });
 }
 
 std::string Shadow::writerOf(const Write &write) const {
@@ -60,9 +73,9 @@ bool Shadow::ordered(const Warp &warp, Component component, uint32_t epoch, uint
 }
 
 bool Shadow::checkReads(Warp &warp, const Op &op, const char *what, uint32_t address,
-                        std::vector<Read> &reads, uint32_t lane) {
+                        const std::vector<Read> &reads, uint8_t bytes, uint32_t lane) {
   for (const Read &read : reads)
-    if (!ordered(warp, read.component, read.epoch, read.lane, lane))
+    if (read.bytes & bytes && !ordered(warp, read.component, read.epoch, read.lane, lane))
       return warp.reject(op, FindingKind::Race, {read.line, "shared", address},
                          "{} shared address {}, not ordered after the read by {}", what, address,
                          block.describe(read.component));
@@ -109,27 +122,37 @@ bool Shadow::ordinary(Warp &warp, const Op &op, uint32_t address, uint32_t bytes
   Words &granuleWords = splitGranule(granule);
   const uint32_t firstWord = address / 4 % 4, lastWord = (address + bytes - 1) / 4 % 4;
   for (uint32_t word = firstWord; word <= lastWord; ++word) {
-    Write &write = granuleWords.write[word];
+    const auto touched =
+        static_cast<uint8_t>(bits >> 4 * word & wholeWord); // the bytes of this word
     std::vector<Read> &readers = granuleWords.reads[word];
     const uint32_t wordAddress = granule * granuleBytes + 4 * word;
-    const bool bothAtomic = access == Access::Atomic && write.atomic;
-    if (write.valid && !bothAtomic &&
-        !ordered(warp, write.component, write.epoch, write.lane, lane))
-      return reportWrite(warp, op, what, wordAddress, write);
+    const auto isOrdered = [&](const Write &write) {
+      return (access == Access::Atomic && write.atomic) ||
+             ordered(warp, write.component, write.epoch, write.lane, lane) ||
+             reportWrite(warp, op, what, wordAddress, write);
+    };
+    if (!allWrites(granuleWords, word, touched, isOrdered))
+      return false;
     if (writes) {
-      if (!checkReads(warp, op, what, wordAddress, readers, lane) ||
+      if (!checkReads(warp, op, what, wordAddress, readers, touched, lane) ||
           !checkMatrixReaders(warp, op, granule, what))
         return false;
-      readers.clear();
-      write = {epoch, op.line, warpComponent(warp.id),  static_cast<uint8_t>(lane),
-               true,  false,   access == Access::Atomic};
+      if (touched == wholeWord)
+        readers.clear();
+      else
+        std::erase_if(readers,
+                      [&](Read &read) { return !(read.bytes &= static_cast<uint8_t>(~touched)); });
+      setWrite(granuleWords, word,
+               {epoch, op.line, warpComponent(warp.id), static_cast<uint8_t>(lane), true, false,
+                access == Access::Atomic, touched});
       continue;
     }
     auto mine = std::find_if(readers.begin(), readers.end(), [&](const Read &read) {
-      return read.component == warpComponent(warp.id) && read.lane == lane;
+      return read.component == warpComponent(warp.id) && read.lane == lane && read.bytes == touched;
     });
     if (mine == readers.end())
-      readers.push_back({epoch, op.line, warpComponent(warp.id), static_cast<uint8_t>(lane)});
+      readers.push_back(
+          {epoch, op.line, warpComponent(warp.id), static_cast<uint8_t>(lane), touched});
     else
       mine->epoch = epoch, mine->line = op.line;
   }
@@ -147,15 +170,19 @@ bool Shadow::asyncWrite(Warp &warp, const Op &op, uint32_t address, uint32_t byt
     return true;
   Words &granuleWords = splitGranule(granule);
   for (uint32_t word = address / 4 % 4; word <= (address + bytes - 1) / 4 % 4; ++word) {
-    Write &write = granuleWords.write[word];
     const uint32_t wordAddress = granule * granuleBytes + 4 * word;
     // Which lane issues does not matter: the copy runs beside all of them.
-    if (write.valid && !ordered(warp, write.component, write.epoch, warpSize, 0))
-      return reportWrite(warp, op, "cp.async into", wordAddress, write);
-    if (!checkReads(warp, op, "cp.async into", wordAddress, granuleWords.reads[word], warpSize))
+    const auto isOrdered = [&](const Write &write) {
+      return ordered(warp, write.component, write.epoch, warpSize, 0) ||
+             reportWrite(warp, op, "cp.async into", wordAddress, write);
+    };
+    if (!allWrites(granuleWords, word, wholeWord, isOrdered) ||
+        !checkReads(warp, op, "cp.async into", wordAddress, granuleWords.reads[word], wholeWord,
+                    warpSize))
       return false;
     granuleWords.reads[word].clear();
-    write = {group, op.line, asyncCopyComponent(warp.id), 0, true, false, false};
+    setWrite(granuleWords, word,
+             {group, op.line, asyncCopyComponent(warp.id), 0, true, false, false});
   }
   return checkMatrixReaders(warp, op, granule, "cp.async into");
 }
@@ -181,14 +208,17 @@ bool Shadow::bulkWrite(Warp &warp, const Op &op, std::span<const uint32_t> granu
     } else {
       Words &granuleWords = *words[granule];
       for (uint32_t word = 0; word < 4; ++word) {
-        const Write &write = granuleWords.write[word];
-        if (write.valid && !plain.knows(write.component, write.epoch))
-          return reportWrite(warp, op, what, at + 4 * word, write);
-        if (write.valid && !write.async && !proxy.knows(write.component, write.epoch))
-          return warp.reject(op, FindingKind::MissingProxyFence,
+        const auto isOrdered = [&](const Write &write) {
+          if (!plain.knows(write.component, write.epoch))
+            return reportWrite(warp, op, what, at + 4 * word, write);
+          return write.async || proxy.knows(write.component, write.epoch) ||
+                 warp.reject(op, FindingKind::MissingProxyFence,
                              {write.line, "shared", at + 4 * word},
                              "bulk copy into shared address {} after an ordinary write by {}",
                              at + 4 * word, writerOf(write));
+        };
+        if (!allWrites(granuleWords, word, wholeWord, isOrdered))
+          return false;
         for (const Read &read : granuleWords.reads[word])
           if (!plain.knows(read.component, read.epoch))
             return warp.reject(op, FindingKind::Race, {read.line, "shared", at + 4 * word},
@@ -223,7 +253,8 @@ bool Shadow::asyncReadGranule(Warp &warp, const Op &op, uint32_t granule, const 
   if (!split[granule])
     return check(whole[granule], at);
   for (uint32_t word = 0; word < 4; ++word)
-    if (!check(words[granule]->write[word], at + 4 * word))
+    if (!allWrites(*words[granule], word, wholeWord,
+                   [&](const Write &write) { return check(write, at + 4 * word); }))
       return false;
   return true;
 }

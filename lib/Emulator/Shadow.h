@@ -14,7 +14,7 @@
 // Between lanes of one warp, order comes from bar.warp.sync and block barriers
 // only. wgmma and copies work on whole granules; a granule that ordinary
 // accesses touch is split into words, because barriers and small variables share
-// granules.
+// granules, and an access to a part of a word concerns its bytes alone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -63,6 +63,7 @@ public:
   bool isWritten(uint32_t address, uint32_t bytes) const;
 
 private:
+  static constexpr uint8_t wholeWord = 15;
   struct Write {
     uint32_t epoch = 0;
     uint32_t line = 0;
@@ -71,14 +72,18 @@ private:
     bool valid = false;
     bool async = false; ///< Through the async proxy.
     bool atomic = false;
+    uint8_t bytes = wholeWord; ///< A bit per byte of the word.
   };
   struct Read {
     uint32_t epoch, line;
     Component component;
     uint8_t lane;
+    uint8_t bytes = wholeWord;
   };
   struct Words {
     Write write[4];
+    /// Earlier writes of bytes that the last one left alone.
+    std::vector<Write> parts[4];
     std::vector<Read> reads[4];
   };
 
@@ -92,6 +97,18 @@ private:
   std::vector<std::vector<uint32_t>> matrixGroup, matrixLine;
 
   Words &splitGranule(uint32_t granule);
+  /// Whether `check` accepts every write of these bytes of a word.
+  template <typename Check>
+  static bool allWrites(const Words &words, uint32_t word, uint8_t bytes, Check check) {
+    const Write &last = words.write[word];
+    if (last.valid && last.bytes & bytes && !check(last))
+      return false;
+    for (const Write &earlier : words.parts[word])
+      if (earlier.bytes & bytes && !check(earlier))
+        return false;
+    return true;
+  }
+  static void setWrite(Words &words, uint32_t word, const Write &write);
   std::string writerOf(const Write &write) const;
   bool reportWrite(Warp &warp, const Op &op, const char *what, uint32_t address,
                    const Write &earlier);
@@ -99,7 +116,7 @@ private:
                uint32_t accessLane) const;
   bool checkMatrixReaders(Warp &warp, const Op &op, uint32_t granule, const char *what);
   bool checkReads(Warp &warp, const Op &op, const char *what, uint32_t address,
-                  std::vector<Read> &reads, uint32_t lane);
+                  const std::vector<Read> &reads, uint8_t bytes, uint32_t lane);
   bool asyncReadGranule(Warp &warp, const Op &op, uint32_t granule, const char *what);
 };
 

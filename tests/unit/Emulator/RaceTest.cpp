@@ -66,6 +66,25 @@ TEST(EmulatorRace, LanesOfAWarpAreOrderedByWarpSyncAlone) {
   probe.expectFinding(FindingKind::Race, "", 4);
 }
 
+TEST(EmulatorRace, PartsOfAWordAreBytesOfTheirOwn) {
+  Probe probe;
+  const std::string write = "shl.b32 %r2, %r0, 1;\nadd.u32 %r3, %r1, %r2;\ncvt.u16.u32 %h0, %r0;\n"
+                            "st.shared.b16 [%r3], %h0;\n";
+  probe.body = write + "ld.shared.u16 %h1, [%r3];\nst.shared.b16 [%r3], %h1;\n";
+  probe.expectClean();
+  probe.body = write + "xor.b32 %r4, %r3, 2;\nld.shared.u16 %h1, [%r4];";
+  probe.expectFinding(FindingKind::Race, "not ordered after the write by warp 0");
+  // The lane that wrote last does not hide the one before it.
+  probe.body = write + "and.b32 %r4, %r3, -4;\nsetp.ne.u32 %p0, %r0, 1;\n@%p0 bra DONE;\n"
+                       "ld.shared.b32 %r5, [%r4];\nDONE:";
+  probe.expectFinding(FindingKind::Race, "not ordered after the write by warp 0");
+  probe.body = write + "bar.warp.sync -1;\nxor.b32 %r4, %r3, 2;\nld.shared.u16 %h1, [%r4];\n"
+                       "st.shared.b16 [%r3], %h0;";
+  probe.expectFinding(FindingKind::Race, "not ordered after the read by warp 0");
+  probe.body = write + "bar.warp.sync -1;\nand.b32 %r4, %r3, -4;\nld.shared.b32 %r5, [%r4];";
+  probe.expectClean();
+}
+
 TEST(EmulatorRace, AReleaseOfSomeLanesPublishesTheirOwnAccesses) {
   const std::string begin =
       "setp.eq.u32 %p2, %r0, 0;\nadd.u32 %r6, %r1, 2048;\n"
