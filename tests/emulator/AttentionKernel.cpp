@@ -33,17 +33,8 @@ std::string Variant::defines() const {
 AttentionCase::AttentionCase(const Variant &variant, const Shape &shape)
     : variant(variant), shape(shape) {
   const size_t d = variant.headDim, T = shape.length, count = shape.heads * T * d;
-  Random random(T * 31 + d, 7);
-  auto normal = [&] {
-    const double u = (random.below(1 << 30) + 1) / double(1 << 30);
-    const double w = random.below(1 << 30) / double(1 << 30);
-    return std::sqrt(-2 * std::log(u)) * std::cos(2 * M_PI * w);
-  };
-  for (std::vector<uint16_t> *tensor : {&q, &k, &v}) {
-    tensor->resize(count);
-    for (uint16_t &element : *tensor)
-      element = doubleToBF16(normal());
-  }
+  for (std::vector<uint16_t> *tensor : {&q, &k, &v})
+    *tensor = normalBF16(count, T * 31 + d + (tensor - &q));
   for (size_t i = 0; i < count; ++i) {
     double a = bf16ToFloat(q[i]), b = bf16ToFloat(k[i]);
     const double place = double(i / d % T) / double(T - 1);
@@ -139,15 +130,8 @@ Result<AttentionCase::Result> AttentionCase::run(const Module &module,
   if (!outcome)
     return outcome.error();
   result.outcome = std::move(*outcome);
-  double difference = 0, norm = 0;
-  for (size_t i = 0; i < output.size(); ++i) {
-    const double error = bf16ToFloat(result.output[i]) - output[i];
-    difference += error * error;
-    norm += output[i] * output[i];
-  }
-  result.outputError = std::sqrt(difference / norm);
-  if (std::isnan(result.outputError))
-    result.outputError = std::numeric_limits<double>::infinity();
+  result.outputError =
+      relativeError(output, [&](size_t i) { return double(bf16ToFloat(result.output[i])); });
   for (size_t i = 0; i < lse.size(); ++i) {
     const double error = std::fabs(lseOut[i] - lse[i]);
     result.lseError = error <= result.lseError ? result.lseError
@@ -157,6 +141,33 @@ Result<AttentionCase::Result> AttentionCase::run(const Module &module,
   return result;
 }
 
+std::string AttentionCase::Result::errors() const {
+  return fmt::format("error {:.5f}, lse {:.1e}", outputError, lseError);
+}
+
+std::vector<uint16_t> emulator::test::normalBF16(size_t count, uint64_t seed) {
+  Random random(seed, 7);
+  std::vector<uint16_t> result(count);
+  for (uint16_t &element : result) {
+    const double u = (random.below(1 << 30) + 1) / double(1 << 30);
+    const double w = random.below(1 << 30) / double(1 << 30);
+    element = doubleToBF16(std::sqrt(-2 * std::log(u)) * std::cos(2 * M_PI * w));
+  }
+  return result;
+}
+
+double emulator::test::relativeError(const std::vector<double> &expected,
+                                     const std::function<double(size_t)> &actual) {
+  double difference = 0, norm = 0;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const double error = actual(i) - expected[i];
+    difference += error * error;
+    norm += expected[i] * expected[i];
+  }
+  const double result = std::sqrt(difference / norm);
+  return std::isnan(result) ? std::numeric_limits<double>::infinity() : result;
+}
+
 std::string emulator::test::readTestFile(const std::string &name) {
   std::ifstream file(std::string(TILEWRIGHT_SOURCE_DIR) + "/tests/emulator/" + name);
   std::stringstream content;
@@ -164,9 +175,14 @@ std::string emulator::test::readTestFile(const std::string &name) {
   return content.str();
 }
 
+std::string emulator::test::ptxOf(const std::string &source, const std::string &defines,
+                                  const std::string &stored) {
+  return stored.empty() ? compile(readTestFile("kernels/" + source), defines)
+                        : readTestFile("kernels/" + stored);
+}
+
 std::string emulator::test::ptxOf(const Variant &variant) {
-  return variant.stored.empty() ? compile(readTestFile("kernels/attention.cu"), variant.defines())
-                                : readTestFile("kernels/" + variant.stored);
+  return ptxOf("attention.cu", variant.defines(), variant.stored);
 }
 
 std::string emulator::test::compile(const std::string &source, const std::string &defines) {

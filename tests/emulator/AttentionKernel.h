@@ -10,6 +10,7 @@
 #include "lib/Emulator/Device.h"
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,7 @@ public:
 
     /// The error of bf16 attention on this input: P in bf16, O rounded.
     bool valuesAreRight() const { return outputError < 0.006 && lseError < 2e-3; }
+    std::string errors() const;
   };
 
   tilewright::Result<Result> run(const Module &module, const RunOptions &options) const;
@@ -57,8 +59,19 @@ private:
   std::vector<double> output, lse;
 };
 
+/// Normally distributed numbers, the same for the same seed.
+std::vector<uint16_t> normalBF16(size_t count, uint64_t seed);
+
+/// ||actual - expected|| / ||expected||, infinite when a number is NaN.
+double relativeError(const std::vector<double> &expected,
+                     const std::function<double(size_t)> &actual);
+
 /// The text of a file below tests/emulator.
 std::string readTestFile(const std::string &name);
+
+/// PTX of a source file: stored in the file `stored`, or made by nvcc where that is empty; empty
+/// where there is no nvcc.
+std::string ptxOf(const std::string &source, const std::string &defines, const std::string &stored);
 
 /// PTX of a variant: stored, or made by nvcc; empty where there is no nvcc.
 std::string ptxOf(const Variant &variant);

@@ -13,8 +13,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "tests/emulator/AttentionKernel.h"
+#include "tests/emulator/BackwardKernel.h"
 #include "tests/emulator/Mutations.h"
 #include "tests/emulator/PlantedFaults.h"
+#include "tests/emulator/ProductKernel.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -22,6 +24,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 
@@ -72,53 +75,86 @@ const Variant variants[] = {
 
 constexpr Shape shapes[] = {{256, 2, 1, 1}, {300, 3, 6, 2}, {129, 1, 100, 1}, {77, 2, -1, 1}};
 
+/// Kernels besides the forward one.
+struct OtherKernel {
+  std::string name, source, defines, stored;
+};
+const OtherKernel backwardKernels[] = {
+    {"backward_d64", "backward.cu", "", "backward_d64.ptx"},
+    {"backward_d64_causal_atomics", "backward.cu", "-DCAUSAL=1 -DATOMICS=1", ""}};
+const OtherKernel productKernels[] = {{"e4m3", "e4m3.cu", "", "e4m3.ptx"},
+                                      {"e4m3_rounding", "e4m3.cu", "-DROUND=1", ""}};
+
 /// The module, or nothing and a message.
-Result<Module> load(const Variant &variant) {
-  const std::string ptx = ptxOf(variant);
+Result<Module> load(const std::string &ptx) {
   if (ptx.empty())
     return Error(ErrorKind::Unsupported, "no nvcc to compile it");
-  return loadModule(ptx, "attn");
+  return loadModule(ptx);
+}
+
+/// One input under many seeds: right values, no finding, the same bits.
+template <typename Case>
+bool passes(const std::string &name, const Module &module, const Case &input, uint64_t seeds) {
+  std::optional<typename Case::Result> last;
+  double seconds = 0;
+  uint64_t instructions = 0;
+  for (uint64_t seed = 1; seed <= seeds; ++seed) {
+    auto result = input.run(module, {.seed = seed});
+    if (!result || result->outcome.finding || !result->valuesAreRight() ||
+        (last && result->output != last->output)) {
+      fmt::print("{} seed {}: {}\n", name, seed,
+                 !result                   ? result.error().message()
+                 : result->outcome.finding ? toText(*result->outcome.finding)
+                                           : result->errors());
+      return false;
+    }
+    seconds += result->seconds;
+    instructions += result->outcome.statistics.threadInstructions;
+    last = std::move(*result);
+  }
+  fmt::print("{}: {}, {:.1f} ms a run, {:.0f} million thread-instructions/s\n", name,
+             last->errors(), seconds / double(seeds) * 1e3, double(instructions) / seconds / 1e6);
+  return true;
+}
+
+/// Tells whether there is a module; without nvcc only stored ones need to be there.
+bool report(const std::string &name, const Result<Module> &module, bool stored, int &failures) {
+  if (module)
+    return true;
+  const bool skipped = module.error().kind() == ErrorKind::Unsupported && !stored;
+  fmt::print("{}: {}{}\n", name, skipped ? "skipped: " : "", module.error().message());
+  failures += !skipped;
+  return false;
 }
 
 int runKernels(uint64_t seeds) {
   int failures = 0;
   for (const Variant &variant : variants) {
-    Result<Module> module = load(variant);
-    if (!module) {
-      const bool skipped =
-          module.error().kind() == ErrorKind::Unsupported && variant.stored.empty();
-      fmt::print("{}: {}{}\n", variant.name, skipped ? "skipped: " : "", module.error().message());
-      failures += !skipped;
+    const Result<Module> module = load(ptxOf(variant));
+    if (!report(variant.name, module, !variant.stored.empty(), failures))
       continue;
-    }
-    for (const Shape &shape : shapes) {
-      const AttentionCase attention(variant, shape);
-      std::vector<uint16_t> first;
-      double worst = 0, worstLse = 0, seconds = 0;
-      uint64_t instructions = 0;
-      for (uint64_t seed = 1; seed <= seeds; ++seed) {
-        Result<AttentionCase::Result> result = attention.run(*module, {.seed = seed});
-        if (!result || result->outcome.finding || !result->valuesAreRight() ||
-            (!first.empty() && result->output != first)) {
-          ++failures;
-          fmt::print("{} T={} seed {}: {}\n", variant.name, shape.length, seed,
-                     !result ? result.error().message()
-                     : result->outcome.finding
-                         ? toText(*result->outcome.finding)
-                         : fmt::format("error {} lse {}", result->outputError, result->lseError));
-          break;
-        }
-        first = result->output;
-        worst = std::max(worst, result->outputError);
-        worstLse = std::max(worstLse, result->lseError);
-        seconds += result->seconds;
-        instructions += result->outcome.statistics.threadInstructions;
-      }
-      fmt::print("{} T={} heads={} amplitude={}: error {:.5f}, lse {:.1e}, {:.1f} ms a run, {:.0f} "
-                 "million thread-instructions/s\n",
-                 variant.name, shape.length, shape.heads, shape.amplitude, worst, worstLse,
-                 seconds / double(seeds) * 1e3, double(instructions) / seconds / 1e6);
-    }
+    for (const Shape &shape : shapes)
+      failures += !passes(fmt::format("{} T={} heads={} amplitude={}", variant.name, shape.length,
+                                      shape.heads, shape.amplitude),
+                          *module, AttentionCase(variant, shape), seeds);
+  }
+  for (const OtherKernel &kernel : backwardKernels) {
+    const Result<Module> module = load(ptxOf(kernel.source, kernel.defines, kernel.stored));
+    if (!report(kernel.name, module, !kernel.stored.empty(), failures))
+      continue;
+    const bool causal = kernel.defines.find("CAUSAL=1") != kernel.defines.npos;
+    for (const auto &[length, heads] : {std::pair{256u, 1u}, {200u, 2u}, {77u, 1u}})
+      failures += !passes(fmt::format("{} T={} heads={}", kernel.name, length, heads), *module,
+                          BackwardCase(length, heads, causal), seeds);
+  }
+  for (const OtherKernel &kernel : productKernels) {
+    const Result<Module> module = load(ptxOf(kernel.source, kernel.defines, kernel.stored));
+    if (!report(kernel.name, module, !kernel.stored.empty(), failures))
+      continue;
+    for (const auto &[rows, columns, depth] :
+         {std::tuple{64u, 64u, 128u}, {128u, 64u, 640u}, {64u, 192u, 1024u}})
+      failures += !passes(fmt::format("{} {}x{}x{}", kernel.name, rows, columns, depth), *module,
+                          ProductCase(rows, columns, depth), seeds);
   }
   return failures != 0;
 }
@@ -215,7 +251,10 @@ int runMutants(uint32_t stride) {
 int runPlanted(uint32_t stride) {
   constexpr Shape plantedShapes[] = {{768, 2, 1, 1}, {1000, 1, 100, 1}, {300, 12, 1, 1}};
   constexpr uint64_t seedsEach = 8;
-  const std::string source = readTestFile("kernels/attention.cu");
+  std::string source = readTestFile("kernels/attention.cu");
+  // Faults may lie in the header, too.
+  constexpr std::string_view include = "#include \"hopper.h\"\n";
+  source.replace(source.find(include), include.size(), readTestFile("kernels/hopper.h"));
   std::map<std::string, std::vector<AttentionCase>> cases;
   int failures = 0;
   for (size_t i = 0; i < plantedFaults().size(); i += stride) {
@@ -272,7 +311,7 @@ int runPlanted(uint32_t stride) {
 
 int measureSpeed() {
   for (const Variant &variant : variants) {
-    Result<Module> module = load(variant);
+    Result<Module> module = load(ptxOf(variant));
     if (!module)
       continue;
     for (uint32_t length : {256u, 512u, 1024u, 2048u}) {

@@ -17,6 +17,7 @@
 // stayed below 2^40 and, if not (rare), redo the block exactly from the scores, which are still in registers.
 #include <stdint.h>
 #include <math_constants.h>
+#include "hopper.h"
 #include "wgmma.h"
 
 #ifndef HD
@@ -53,44 +54,13 @@
 #define WSKIP 0         // causal: a warpgroup skips the key blocks that lie wholly above its own rows
 #endif
 
-typedef uint32_t u32;
-typedef uint64_t u64;
-struct alignas(64) TMap { u64 w[16]; };
-
 constexpr int BM = 64 * NWG;
 constexpr u32 QB = BM * HD * 2, KB = BN * HD * 2;
 constexpr int KS = HD / 16, PS = BN / 16;
 constexpr float BIG = 1.0995116e12f;  // 2^40
 
-__device__ __forceinline__ u32 smem_u32(const void* p) { return (u32)__cvta_generic_to_shared(p); }
-__device__ __forceinline__ void bar_init(u32 b, u32 n) { asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(b), "r"(n)); }
-__device__ __forceinline__ void bar_wait(u32 b, u32 ph) {
-  asm volatile("{\n.reg .pred p;\nL0:\nmbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n@p bra L1;\nbra L0;\nL1:\n}\n" ::"r"(b), "r"(ph) : "memory");
-}
-__device__ __forceinline__ void bar_expect(u32 b, u32 n) { asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(b), "r"(n) : "memory"); }
-__device__ __forceinline__ void bar_arrive(u32 b) { asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(b) : "memory"); }
-__device__ __forceinline__ void tma4(u32 dst, const TMap* t, u32 bar, int c0, int c1, int c2, int c3) {
-  asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3,%4,%5,%6}], [%2];"
-    ::"r"(dst), "l"(t), "r"(bar), "r"(c0), "r"(c1), "r"(c2), "r"(c3) : "memory");
-}
-__device__ __forceinline__ void wg_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-__device__ __forceinline__ void wg_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-template <int N> __device__ __forceinline__ void wg_wait() { asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory"); }
-template <int N> __device__ __forceinline__ void pin(float (&r)[N]) {
-#pragma unroll
-  for (int i = 0; i < N; i++) asm volatile("" : "+f"(r[i])::"memory");
-}
-template <int N> __device__ __forceinline__ void pin(u32 (&r)[N]) {
-#pragma unroll
-  for (int i = 0; i < N; i++) asm volatile("" : "+r"(r[i])::"memory");
-}
-__device__ __forceinline__ float ex2(float x) { float y; asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x)); return y; }
-__device__ __forceinline__ u32 pack(float lo, float hi) { u32 r; asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(hi), "f"(lo)); return r; }
 __device__ __forceinline__ void nbar_sync(int id) { asm volatile("bar.sync %0, %1;" ::"r"(id), "n"(256) : "memory"); }
 __device__ __forceinline__ void nbar_arrive(int id) { asm volatile("bar.arrive %0, %1;" ::"r"(id), "n"(256) : "memory"); }
-__device__ __forceinline__ u64 desc(u32 addr, u32 lbo, u32 sbo) {
-  return 1ull << 62 | ((u64)(sbo >> 4) << 32) | ((u64)(lbo >> 4) << 16) | (u64)((addr & 0x3FFFF) >> 4);
-}
 __device__ __forceinline__ float quad_max(float x) {
   x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 1));
   return fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 2));
