@@ -17,6 +17,9 @@ Result<int> runRun(const Options &options);
 Result<int> runExplain(const Options &options);
 Result<int> runEmulate(const Options &options);
 
+/// All of the program; a function, so that others can hold it too.
+int programMain(int argc, char **argv);
+
 } // namespace tilewright::tool
 
 #endif // TILEWRIGHT_COMPILER_TOOLS_TILEWRIGHT_COMMANDS_H

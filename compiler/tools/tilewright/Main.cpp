@@ -45,7 +45,7 @@ static Result<int> tilewrightMain(std::span<const char *const> arguments) {
   return dispatch(*options);
 }
 
-int main(int argc, char **argv) {
+int tool::programMain(int argc, char **argv) {
   Result<int> exitCode = tilewrightMain({argv + 1, argv + (argc > 0 ? argc : 1)});
   if (exitCode)
     return *exitCode;

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Emulator/Device.h"
+#include "tests/unit/SourceFile.h"
 
 #include <gtest/gtest.h>
 
@@ -19,8 +20,7 @@ using namespace tilewright::emulator;
 namespace {
 
 std::string readGolden(const std::string &name) {
-  std::ifstream file(std::string(TILEWRIGHT_SOURCE_DIR) + "/tests/emulator/golden/" + name,
-                     std::ios::binary);
+  std::ifstream file(test::sourceFile("tests/emulator/golden/" + name), std::ios::binary);
   EXPECT_TRUE(file) << name;
   std::stringstream content;
   content << file.rdbuf();

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Expression/Presets.h"
+#include "tests/unit/SourceFile.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,7 +18,7 @@
 using namespace tilewright::expression;
 
 static std::string page() {
-  std::ifstream file(TILEWRIGHT_SOURCE_DIR "/docs/semantics.md");
+  std::ifstream file(tilewright::test::sourceFile("docs/semantics.md"));
   std::ostringstream text;
   text << file.rdbuf();
   EXPECT_FALSE(text.str().empty());

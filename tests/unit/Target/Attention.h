@@ -19,6 +19,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <regex>
 
 #include <sys/mman.h>
 
@@ -240,6 +241,14 @@ inline Ran run(const reference::Case &aCase, const Options &options = {}) {
     return {};
   }
   return launch(*kernel, aCase.problem, options);
+}
+
+/// A tile program that says twice the output: the accumulator is doubled behind softmax_finalize.
+inline std::string withDoubledOutput(const std::string &tileProgram) {
+  static const std::regex finalize(
+      R"((%\w+)(, %\w+ = tile\.softmax_finalize .* : (tensor<[0-9x]+f[0-9]+>)))");
+  EXPECT_TRUE(std::regex_search(tileProgram, finalize)) << tileProgram;
+  return std::regex_replace(tileProgram, finalize, "%half$2\n$1 = arith.addf %half, %half : $3");
 }
 
 inline void expectSameBits(const Ran &a, const Ran &b) {

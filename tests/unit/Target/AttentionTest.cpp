@@ -370,18 +370,7 @@ TEST(Attention, AnEditOfTheTileProgramChangesTheResult) {
   Case aCase({.queries = 10, .keys = 12, .d = 8, .dv = 4}, noise(1), noise(2), noise(3));
   Result<Compilation> compilation = compile(describe(aCase.problem, {}));
   ASSERT_TRUE(compilation) << compilation.error().message();
-  std::string text = *compilation->text(Stage::Tile);
-  // The accumulator doubled before it is stored: %x in `tile.store %x, %out[...] : type, ...`.
-  const size_t store = text.find("tile.store ");
-  ASSERT_NE(store, std::string::npos);
-  const size_t end = text.find('\n', store);
-  const std::string line = text.substr(store, end - store);
-  const std::string value = line.substr(11, line.find(',') - 11);
-  const size_t typeAt = line.rfind(" : ") + 3;
-  const std::string type = line.substr(typeAt, line.find(">,", typeAt) + 1 - typeAt);
-  text.replace(store, end - store,
-               fmt::format("%doubled = arith.addf {0}, {0} : {1}\n    tile.store %doubled{2}",
-                           value, type, line.substr(line.find(','))));
+  const std::string text = withDoubledOutput(*compilation->text(Stage::Tile));
   Result<Compilation> edited = compileText(text, Stage::Tile);
   ASSERT_TRUE(edited) << edited.error().message();
   Result<Kernel> kernel = edited->kernel();

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tests/unit/SourceFile.h"
 #include "tests/unit/Target/EmulatedKernel.h"
 
 #include <fstream>
@@ -14,7 +15,7 @@ using namespace tilewright;
 using namespace tilewright::reference;
 
 static CompiledKernel compileFile(const std::string &name) {
-  std::ifstream file(TILEWRIGHT_SOURCE_DIR "/tests/lit/SM/Inputs/" + name);
+  std::ifstream file(test::sourceFile("tests/lit/SM/Inputs/" + name));
   std::stringstream text;
   text << file.rdbuf();
   return compileKernel(text.str(),

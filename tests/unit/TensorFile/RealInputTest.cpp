@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/TensorFile/TensorFile.h"
+#include "tests/unit/SourceFile.h"
 #include "tests/unit/TensorFile/Elements.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +29,7 @@ std::vector<float> load(const TensorFile &file, const std::string &name) {
 
 TEST(RealInput, OutputIsTheAttentionOfQueriesKeysAndValues) {
   Result<TensorFile> file =
-      TensorFile::open(TILEWRIGHT_SOURCE_DIR "/examples/data/minilm-qkv.safetensors");
+      TensorFile::open(test::sourceFile("examples/data/minilm-qkv.safetensors"));
   ASSERT_TRUE(file) << file.error().message();
   ASSERT_EQ(file->entries().size(), 8u);
   for (const std::string layer : {"layer0", "layer5"}) {
