@@ -13,7 +13,10 @@
 #include "lib/Support/MakeError.h"
 
 #include <algorithm>
+#include <cassert>
 #include <limits>
+#include <memory>
+#include <optional>
 
 using namespace tilewright;
 using namespace tilewright::expression;
@@ -61,18 +64,15 @@ static Interval floorMod(Interval a, Interval divisor) {
 }
 
 static Interval floorDiv(Interval a, Interval divisor) {
-  std::vector<Interval> parts;
+  std::optional<Interval> result;
+  const auto add = [&](Interval part) { result = result ? hull(*result, part) : part; };
   if (contains(divisor, point(0)))
-    parts.push_back(point(0));
+    add(point(0));
   if (divisor.high > 0)
-    parts.push_back(corners(a, {std::max<int64_t>(divisor.low, 1), divisor.high}, floorDivNonzero));
+    add(corners(a, {std::max<int64_t>(divisor.low, 1), divisor.high}, floorDivNonzero));
   if (divisor.low < 0)
-    parts.push_back(
-        corners(a, {divisor.low, std::min<int64_t>(divisor.high, -1)}, floorDivNonzero));
-  Interval result = parts.front();
-  for (Interval part : parts)
-    result = hull(result, part);
-  return result;
+    add(corners(a, {divisor.low, std::min<int64_t>(divisor.high, -1)}, floorDivNonzero));
+  return *result;
 }
 
 static Interval equal(Interval a, Interval b) {
@@ -95,28 +95,30 @@ namespace {
 class Analysis {
 public:
   Analysis(const Expression &expression, const Declarations &declarations, const Sizes &sizes,
-           const Bindings &bindings)
-      : expression(expression), declarations(declarations), sizes(sizes), bindings(bindings) {}
+           const BindingsView &bindings, BoundsStorage storage)
+      : expression(expression), declarations(declarations), sizes(sizes), bindings(bindings),
+        storage(storage) {}
 
-  Result<Bounds> run();
+  /// Remarks where there are `remarks` to add to.
+  Status run(std::vector<std::string> *remarks);
 
 private:
   Interval evaluate(const Node &node) const;
   Interval variable(Variable variable) const;
   Interval element(DType dtype) const;
   Status checkIndices(const Node &node) const;
-  void noteDivision(const Node &node, NodeId id);
+  void noteDivision(const Node &node, NodeId id, std::vector<std::string> &remarks) const;
 
   Interval operand(const Node &node, size_t i) const {
-    return bounds.intervals[expression.operands(node)[i]];
+    return storage.intervals[expression.operands(node)[i]];
   }
   std::string quoted(NodeId id) const { return quote(expression, declarations, id); }
 
   const Expression &expression;
   const Declarations &declarations;
   const Sizes &sizes;
-  const Bindings &bindings;
-  Bounds bounds;
+  const BindingsView &bindings;
+  const BoundsStorage storage;
 };
 } // namespace
 
@@ -225,10 +227,10 @@ Interval Analysis::evaluate(const Node &node) const {
 }
 
 Status Analysis::checkIndices(const Node &node) const {
-  const TensorView &view = bindings.tensors[node.index];
+  const TensorView &view = *bindings.tensors[node.index];
   const std::span<const NodeId> indices = expression.operands(node);
   for (size_t i = 0; i < indices.size(); ++i) {
-    const Interval index = bounds.intervals[indices[i]];
+    const Interval index = storage.intervals[indices[i]];
     const int64_t extent = view.shape[i];
     if (index.low < 0 || index.high >= extent)
       return invalidArgument(
@@ -240,28 +242,27 @@ Status Analysis::checkIndices(const Node &node) const {
   return {};
 }
 
-void Analysis::noteDivision(const Node &node, NodeId id) {
+void Analysis::noteDivision(const Node &node, NodeId id, std::vector<std::string> &remarks) const {
   if (node.kind != Kind::FloorDiv && node.kind != Kind::FloorMod)
     return;
   if (!contains(operand(node, 1), point(0)))
     return;
   std::string remark =
       fmt::format("the divisor of '{}' can be 0, where the result is 0", quoted(id));
-  if (std::ranges::find(bounds.remarks, remark) == bounds.remarks.end())
-    bounds.remarks.push_back(std::move(remark));
+  if (std::ranges::find(remarks, remark) == remarks.end())
+    remarks.push_back(std::move(remark));
 }
 
-Result<Bounds> Analysis::run() {
-  std::vector<bool> readsTensor;
+Status Analysis::run(std::vector<std::string> *remarks) {
   for (NodeId id = 0; id < expression.nodes().size(); ++id) {
     const Node &node = expression[id];
     bool reads = node.kind == Kind::Element;
     for (NodeId operand : expression.operands(node))
-      reads = reads || readsTensor[operand];
-    readsTensor.push_back(reads);
+      reads = reads || storage.readsTensor[operand];
+    storage.readsTensor[id] = reads;
     if (node.kind == Kind::Element)
       if (Status status = checkIndices(node); !status)
-        return status.error();
+        return status;
 
     Interval interval = evaluate(node);
     if (node.type == Type::I32 && !contains(allI32, interval)) {
@@ -272,20 +273,50 @@ Result<Bounds> Analysis::run() {
             quoted(id), interval.low, interval.high, allI32.low, allI32.high);
       interval = allI32;
     }
-    bounds.intervals.push_back(interval);
-    noteDivision(node, id);
+    storage.intervals[id] = interval;
+    if (remarks)
+      noteDivision(node, id, *remarks);
   }
-  return std::move(bounds);
+  return {};
+}
+
+static Status checkLaunch(const Declarations &declarations, const Sizes &sizes,
+                          const BindingsView &bindings) {
+  if (Status status = checkSizes(sizes); !status)
+    return status;
+  return checkBindings(declarations, bindings);
 }
 
 Result<Bounds> tilewright::expression::checkBounds(const Expression &expression,
                                                    const Declarations &declarations,
                                                    const Sizes &sizes, const Bindings &bindings) {
-  if (Status status = checkSizes(sizes); !status)
+  std::vector<const TensorView *> tensors;
+  for (const TensorView &view : bindings.tensors)
+    tensors.push_back(&view);
+  const BindingsView view{bindings.scalars, tensors};
+  if (Status status = checkLaunch(declarations, sizes, view); !status)
     return status.error();
-  if (Status status = checkBindings(declarations, bindings); !status)
-    return status.error();
+  Bounds bounds;
   if (sizes.empty())
-    return Bounds();
-  return Analysis(expression, declarations, sizes, bindings).run();
+    return bounds;
+  const size_t count = expression.nodes().size();
+  bounds.intervals.resize(count);
+  const auto readsTensor = std::make_unique<bool[]>(count);
+  const BoundsStorage storage{bounds.intervals, {readsTensor.get(), count}};
+  Status status = Analysis(expression, declarations, sizes, view, storage).run(&bounds.remarks);
+  if (!status)
+    return status.error();
+  return bounds;
+}
+
+Status tilewright::expression::checkBounds(const Expression &expression,
+                                           const Declarations &declarations, const Sizes &sizes,
+                                           const BindingsView &bindings, BoundsStorage storage) {
+  assert(storage.intervals.size() >= expression.nodes().size() &&
+         storage.readsTensor.size() >= expression.nodes().size());
+  if (Status status = checkLaunch(declarations, sizes, bindings); !status)
+    return status;
+  if (sizes.empty())
+    return {};
+  return Analysis(expression, declarations, sizes, bindings, storage).run(nullptr);
 }

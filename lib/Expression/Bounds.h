@@ -41,6 +41,16 @@ struct Bounds {
 Result<Bounds> checkBounds(const Expression &expression, const Declarations &declarations,
                            const Sizes &sizes, const Bindings &bindings);
 
+/// What the analysis of an expression fills in, an entry for each of its nodes.
+struct BoundsStorage {
+  std::span<Interval> intervals;
+  std::span<bool> readsTensor;
+};
+
+/// The same check in the caller's storage. Allocates nothing but the message of an error.
+Status checkBounds(const Expression &expression, const Declarations &declarations,
+                   const Sizes &sizes, const BindingsView &bindings, BoundsStorage storage);
+
 } // namespace tilewright::expression
 
 #endif // TILEWRIGHT_LIB_EXPRESSION_BOUNDS_H

@@ -108,6 +108,14 @@ Status tilewright::expression::checkSizes(const Sizes &sizes) {
 
 Status tilewright::expression::checkBindings(const Declarations &declarations,
                                              const Bindings &bindings) {
+  std::vector<const TensorView *> tensors;
+  for (const TensorView &view : bindings.tensors)
+    tensors.push_back(&view);
+  return checkBindings(declarations, BindingsView{bindings.scalars, tensors});
+}
+
+Status tilewright::expression::checkBindings(const Declarations &declarations,
+                                             const BindingsView &bindings) {
   const auto &scalars = declarations.scalars();
   const auto &tensors = declarations.tensors();
   if (bindings.scalars.size() < scalars.size())
@@ -126,7 +134,7 @@ Status tilewright::expression::checkBindings(const Declarations &declarations,
       return invalidArgument("scalar '{}' is {}, which is no i32", scalars[i].name, value);
   }
   for (size_t i = 0; i < tensors.size(); ++i) {
-    const TensorView &view = bindings.tensors[i];
+    const TensorView &view = *bindings.tensors[i];
     if (view.dtype != tensors[i].dtype || view.rank != tensors[i].rank)
       return invalidArgument("tensor '{}' is {}; {} of rank {} is declared", tensors[i].name,
                              view.describe(), tilewright::nameOf(tensors[i].dtype),

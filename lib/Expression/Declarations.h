@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -97,9 +98,16 @@ struct Bindings {
   std::vector<TensorView> tensors;
 };
 
+/// The same where the values lie, for checks that must not allocate; no pointer is null.
+struct BindingsView {
+  std::span<const double> scalars;
+  std::span<const TensorView *const> tensors;
+};
+
 /// Each declaration is bound, scalars of type i32 to integers in range, tensors to views of the
 /// declared dtype and rank. A missing tensor is named.
 Status checkBindings(const Declarations &declarations, const Bindings &bindings);
+Status checkBindings(const Declarations &declarations, const BindingsView &bindings);
 
 /// A number as options spell it: "5" and "-5" are I32 (range checked), "5.0", "1e-3", ".5", "-inf"
 /// are Real.

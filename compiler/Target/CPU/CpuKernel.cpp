@@ -8,7 +8,7 @@
 #include "compiler/Target/CPU/Codegen.h"
 #include "compiler/Target/CPU/FloatingEnvironment.h"
 #include "compiler/Target/CPU/HostSymbols.h"
-#include "compiler/Target/CPU/LaunchArguments.h"
+#include "compiler/Target/CPU/MemRefs.h"
 #include "compiler/Target/CPU/WorkerPool.h"
 #include "lib/Support/MakeError.h"
 
@@ -155,12 +155,13 @@ public:
 
   Status run(const Arguments &arguments, std::span<std::byte>,
              const Execution &execution) const override {
-    Result<LaunchArguments> launch = LaunchArguments::check(signature, expressions, arguments);
-    if (!launch)
-      return launch.error();
-    if (launch->nothingToDo())
+    LaunchArguments launch;
+    if (Status checked = launch.check(signature.arguments, expressions, arguments); !checked)
+      return checked;
+    if (launch.nothingToDo())
       return {};
-    void *const *pointers = launch->pointers();
+    const MemRefs memrefs(launch);
+    void *const *pointers = memrefs.pointers();
     const int64_t items = code.countItems(pointers);
     if (items <= 0)
       return {};
@@ -192,6 +193,10 @@ Result<Kernel> tilewright::makeCpuKernel(mlir::ModuleOp llvmModule, const CpuTar
   if (!target.isHost)
     return unsupported("code for {} cannot run on this machine, which lacks some of its features",
                        target.cpu);
+  if (signature.arguments.size() > maxArguments)
+    return unsupported("the kernel takes {} arguments, '{}' beyond the limit of {}",
+                       signature.arguments.size(), signature.arguments[maxArguments].name,
+                       maxArguments);
   llvm::LLVMContext context;
   Result<std::unique_ptr<llvm::Module>> module = translateToLLVM(llvmModule, target, context);
   if (!module)

@@ -9,11 +9,9 @@
 
 #include "compiler/Target/CPU/CpuTarget.h"
 #include "compiler/Target/CPU/Signature.h"
-#include "lib/Expression/Expression.h"
+#include "lib/Image/KernelImage.h"
 
 #include <tilewright/runtime.h>
-
-#include <vector>
 
 namespace mlir {
 class ModuleOp;
@@ -21,20 +19,12 @@ class ModuleOp;
 
 namespace tilewright {
 
-/// What is known of a kernel's expressions, for the checks of a launch: that no index leaves its
-/// tensor and no integer its 32 bits (lib/Expression/Bounds.h). Empty for a kernel compiled from
-/// the tile stage or below, whose author answers for it.
-struct LaunchExpressions {
-  expression::Declarations declarations;
-  std::vector<expression::Expression> scores, masks;
-};
-
 /// Code in memory for `llvmModule`, which is in the llvm dialect and was lowered from vector code
 /// of this signature with the attribute llvm.emit_c_interface on its functions. Debuggers learn the
 /// symbols at once; perf does if JITDUMPDIR is set in the environment, which is where LLVM then
 /// writes what `perf inject --jit` reads.
 ///
-/// Refused: a target that is not this machine.
+/// Refused: a target that is not this machine, more than maxArguments arguments.
 Result<Kernel> makeCpuKernel(mlir::ModuleOp llvmModule, const CpuTarget &target,
                              Signature signature, LaunchExpressions expressions = {});
 

@@ -11,11 +11,11 @@
 #ifndef TILEWRIGHT_COMPILER_TARGET_CPU_SIGNATURE_H
 #define TILEWRIGHT_COMPILER_TARGET_CPU_SIGNATURE_H
 
+#include "lib/Image/KernelArgument.h"
+
 #include <tilewright/result.h>
-#include <tilewright/tensor.h>
 
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -25,24 +25,10 @@ class ModuleOp;
 
 namespace tilewright {
 
-struct KernelArgument {
-  enum class Kind { Tensor, I32, F32, F64 };
-
-  /// An extent or stride that the type leaves open.
-  static constexpr int64_t dynamic = std::numeric_limits<int64_t>::min();
-
-  /// From the attribute attn.name, and what Arguments and messages call it: "query", "window".
-  std::string name;
-  Kind kind = Kind::Tensor;
-  /// Of a tensor only. An i8 memref is U8 and takes Bool too.
-  DType dtype = DType::F32;
-  std::vector<int64_t> shape;
-  std::vector<int64_t> strides;
-};
-
 struct Signature {
   /// X, without "_items".
   std::string function;
+  /// Named by the attribute attn.name. An i8 memref is U8.
   std::vector<KernelArgument> arguments;
   /// Stack that one item uses for its tiles.
   int64_t scratchBytes = 0;

@@ -66,9 +66,8 @@ inline KernelImage smallImage() {
   launch.registers = 168;
   image.launches.push_back(launch);
   image.ptx = ".version 8.0";
-  image.cubin = std::string("\x7f"
-                            "ELF\0code",
-                            9);
+  // The header of an ELF file without anything in it.
+  image.cubin = std::string("\177ELF\2\1\1", 7) + std::string(57, '\0');
   return image;
 }
 

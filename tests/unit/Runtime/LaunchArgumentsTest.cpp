@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Target/CPU/LaunchArguments.h"
+#include "runtime/LaunchArguments.h"
 #include "lib/Expression/Parse.h"
 
 #include <gmock/gmock.h>
@@ -28,10 +28,8 @@ KernelArgument tensor(std::string name, std::vector<int64_t> shape, DType dtype 
 }
 
 /// A kernel of head dim 4 and value dim 3 with an i32, a real and two captured tensors.
-Signature signature() {
-  Signature result;
-  result.function = "attention";
-  result.arguments = {
+std::vector<KernelArgument> kernel() {
+  return {
       tensor("query", {open, open, open, 4}),
       tensor("key", {open, open, open, 4}),
       tensor("value", {open, open, open, 3}),
@@ -43,7 +41,6 @@ Signature signature() {
       {"bias", KernelArgument::Kind::Tensor, DType::F32, {open}, {open}},
       {"keep", KernelArgument::Kind::Tensor, DType::U8, {open, open}, {open, open}},
   };
-  return result;
 }
 
 LaunchExpressions expressions() {
@@ -83,7 +80,8 @@ struct Launch {
   }
 
   std::string error() const {
-    Result<LaunchArguments> checked = LaunchArguments::check(signature(), expressions(), arguments);
+    LaunchArguments launch;
+    Status checked = launch.check(kernel(), expressions(), arguments);
     return checked ? "" : checked.error().message();
   }
 };
@@ -267,15 +265,16 @@ TEST(LaunchArguments, AcceptsExpandedInputsAndReversedCapturedTensors) {
 }
 
 TEST(LaunchArguments, AcceptsAnyStrideWhereThereIsOneElement) {
-  Signature small = signature();
-  small.arguments[0] = tensor("query", {open, open, open, 1});
-  small.arguments[1] = tensor("key", {open, open, open, 1});
+  std::vector<KernelArgument> small = kernel();
+  small[0] = tensor("query", {open, open, open, 1});
+  small[1] = tensor("key", {open, open, open, 1});
   Launch launch;
   for (TensorView *view : {&launch.arguments.query, &launch.arguments.key}) {
     view->shape[3] = 1;
     view->strides[3] = 77;
   }
-  Result<LaunchArguments> checked = LaunchArguments::check(small, expressions(), launch.arguments);
+  LaunchArguments bound;
+  Status checked = bound.check(small, expressions(), launch.arguments);
   EXPECT_TRUE(checked) << checked.error().message();
 }
 
@@ -288,19 +287,37 @@ TEST(LaunchArguments, OutputsMayBeTransposedAndTouchTheirNeighbours) {
   EXPECT_EQ(launch.error(), "");
 }
 
-TEST(LaunchArguments, DescriptorsAreWhatMlirExpects) {
+TEST(LaunchArguments, BindsInTheOrderOfTheKernel) {
   Launch launch;
   launch.arguments.scale = 0.5;
-  Result<LaunchArguments> checked =
-      LaunchArguments::check(signature(), expressions(), launch.arguments);
+  const std::vector<KernelArgument> arguments = kernel();
+  LaunchArguments bound;
+  Status checked = bound.check(arguments, expressions(), launch.arguments);
   ASSERT_TRUE(checked) << checked.error().message();
-  const auto *key = static_cast<const MemRefDescriptor *>(checked->pointers()[1]);
-  EXPECT_EQ(key->aligned, launch.key.data());
-  EXPECT_EQ(key->offset, 0);
-  EXPECT_THAT(std::span(key->extentsAndStrides).first(8),
-              testing::ElementsAre(2, 2, 7, 4, 56, 28, 4, 1));
-  EXPECT_EQ(static_cast<const ScalarValue *>(checked->pointers()[5])->f32, 0.5f);
-  EXPECT_EQ(static_cast<const ScalarValue *>(checked->pointers()[6])->i32, 3);
+  ASSERT_EQ(bound.arguments().size(), arguments.size());
+  const BoundArgument &key = bound.arguments()[1];
+  EXPECT_EQ(key.argument, &arguments[1]);
+  EXPECT_EQ(key.view, &launch.arguments.key);
+  EXPECT_EQ(key.begin, reinterpret_cast<uintptr_t>(launch.key.data()));
+  EXPECT_EQ(key.end - key.begin, launch.key.size() * sizeof(float));
+  EXPECT_FALSE(key.isOutput());
+  EXPECT_TRUE(bound.arguments()[4].isOutput());
+  EXPECT_THAT(bound.extents()[1], testing::ElementsAre(2, 2, 7, 4));
+  EXPECT_TRUE(bound.extents()[5].empty());
+  EXPECT_EQ(bound.arguments()[5].scalar.f32, 0.5f);
+  EXPECT_EQ(bound.arguments()[6].scalar.i32, 3);
+}
+
+TEST(LaunchArguments, TakesExpressionsOfAnySize) {
+  LaunchExpressions large = expressions();
+  std::string mask = "k <= q";
+  for (int i = 0; i < 200; ++i)
+    mask += " || k == " + std::to_string(i);
+  large.masks.push_back(*expression::parse(mask, large.declarations, expression::Role::Mask));
+  ASSERT_GT(large.masks.back().nodes().size(), LaunchArguments::maxNodes);
+  LaunchArguments bound;
+  Status checked = bound.check(kernel(), large, Launch().arguments);
+  EXPECT_TRUE(checked) << checked.error().message();
 }
 
 TEST(LaunchArguments, EmptyLaunchesAreFoundAndStillChecked) {
@@ -308,10 +325,10 @@ TEST(LaunchArguments, EmptyLaunchesAreFoundAndStillChecked) {
   launch.arguments.query.shape[2] = launch.arguments.out.shape[2] = 0;
   launch.arguments.lse->shape[2] = 0;
   launch.arguments.query.data = nullptr;
-  Result<LaunchArguments> checked =
-      LaunchArguments::check(signature(), expressions(), launch.arguments);
+  LaunchArguments bound;
+  Status checked = bound.check(kernel(), expressions(), launch.arguments);
   ASSERT_TRUE(checked) << checked.error().message();
-  EXPECT_TRUE(checked->nothingToDo());
+  EXPECT_TRUE(bound.nothingToDo());
   launch.arguments.value.shape[2] = 6;
   EXPECT_THAT(launch.error(), HasSubstr("key_length is 7 in key and 6 in value"));
 }
@@ -320,8 +337,8 @@ TEST(LaunchArguments, NoKeysIsALaunch) {
   Launch launch;
   launch.arguments.key = TensorView(nullptr, DType::F32, {2, 2, 0, 4});
   launch.arguments.value = TensorView(nullptr, DType::F32, {2, 2, 0, 3});
-  Result<LaunchArguments> checked =
-      LaunchArguments::check(signature(), expressions(), launch.arguments);
+  LaunchArguments bound;
+  Status checked = bound.check(kernel(), expressions(), launch.arguments);
   ASSERT_TRUE(checked) << checked.error().message();
-  EXPECT_FALSE(checked->nothingToDo());
+  EXPECT_FALSE(bound.nothingToDo());
 }

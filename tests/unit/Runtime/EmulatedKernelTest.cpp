@@ -1,0 +1,190 @@
+//===- EmulatedKernelTest.cpp - Generated kernels through the runtime -----===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/EmulatedKernel.h"
+#include "tests/unit/Image/Testing.h"
+#include "tests/unit/SourceFile.h"
+#include "tests/unit/Target/EmulatedKernel.h"
+
+#include <fstream>
+#include <sstream>
+
+using namespace tilewright;
+using namespace tilewright::reference;
+using testing::HasSubstr;
+
+/// The hand-written program of tests/lit/SM/Inputs, whose blocks have 128 queries.
+static KernelImage compileForward() {
+  std::ifstream file(test::sourceFile("tests/lit/SM/Inputs/forward.sm.mlir"));
+  std::stringstream text;
+  text << file.rdbuf();
+  const CompiledKernel compiled =
+      compileKernel(text.str(), smToNVVMPipeline() + "," + nvvmToLLVMPipeline());
+
+  constexpr int64_t open = KernelArgument::dynamic;
+  KernelImage image;
+  image.target = "sm_90a";
+  image.ptx = compiled.ptx;
+  for (const char *name : {"query", "key", "value", "out"})
+    image.arguments.push_back({.name = name,
+                               .dtype = DType::BF16,
+                               .shape = {open, open, open, 128},
+                               .strides = {open, open, open, 1}});
+  image.arguments.push_back({.name = "lse",
+                             .dtype = DType::F32,
+                             .shape = {open, open, open},
+                             .strides = {open, open, 1}});
+  image.arguments.push_back({.name = "scale", .kind = KernelArgument::Kind::F32});
+
+  KernelLaunch launch;
+  launch.kernel = compiled.launch.name;
+  launch.grid = {blocksOf(0, 0, 1), blocksOf(0, 1, 1), blocksOf(0, 2, 128)};
+  launch.threads = static_cast<uint32_t>(compiled.launch.threads);
+  launch.sharedMemory = static_cast<uint32_t>(compiled.launch.sharedMemory);
+  using Kind = KernelParameter::Kind;
+  const std::map<std::string, Kind> kinds = {{"scalar", Kind::Scalar},
+                                             {"address", Kind::Address},
+                                             {"extent", Kind::Extent},
+                                             {"stride", Kind::Stride},
+                                             {"tensor_map", Kind::TensorMap}};
+  for (const PtxParameter &parameter : compiled.launch.parameters)
+    launch.parameters.push_back({kinds.at(parameter.kind),
+                                 static_cast<uint32_t>(parameter.argument),
+                                 static_cast<uint32_t>(parameter.detail)});
+  image.launches.push_back(launch);
+  return image;
+}
+
+namespace {
+/// Causal attention over 130 positions, 4 heads and 2 key heads, through the kernel's image.
+struct EmulatedKernelTest : testing::Test {
+  static const KernelImage &image() {
+    static const KernelImage forward = compileForward();
+    return forward;
+  }
+
+  Case problem{{.queries = 130,
+                .keys = 130,
+                .d = 128,
+                .dv = 128,
+                .heads = 4,
+                .kvHeads = 2,
+                .dtype = DType::BF16},
+               noise(1),
+               noise(2),
+               noise(3)};
+  Array out = makeArray(DType::BF16, {1, 4, 130, 128}, constant(0));
+  Array lse = makeArray(DType::F32, {1, 4, 130}, constant(0));
+
+  void SetUp() override { problem.mask("k <= q"); }
+
+  Arguments arguments() {
+    Arguments result;
+    result.query = problem.problem.q;
+    result.key = problem.problem.k;
+    result.value = problem.problem.v;
+    result.out = out.view;
+    result.lse = lse.view;
+    return result;
+  }
+
+  void expectRight() {
+    Result<Comparison> comparison = compare(problem.problem, problem.run(2), out.view, lse.view, 2);
+    ASSERT_TRUE(comparison) << comparison.error().message();
+    EXPECT_TRUE(comparison->passed) << comparison->describe();
+  }
+};
+} // namespace
+
+TEST_F(EmulatedKernelTest, ComputesWhatTheReferenceDoes) {
+  const std::string bytes = encode(image());
+  Result<Kernel> kernel = emulateKernel(std::as_bytes(std::span(bytes)), {.seeds = 2});
+  ASSERT_TRUE(kernel) << kernel.error().message();
+  Status done = kernel->run(arguments());
+  ASSERT_TRUE(done) << done.error().message();
+  expectRight();
+}
+
+TEST_F(EmulatedKernelTest, TakesOutputsWithGapsAndTransposedInputs) {
+  // out is [b, t, h, d] with a gap behind each row.
+  std::vector<uint16_t> memory(130 * 4 * 136, 0x7fff);
+  Arguments given = arguments();
+  const int64_t shape[] = {1, 4, 130, 128}, strides[] = {130 * 4 * 136, 136, 4 * 136, 1};
+  given.out = TensorView(memory.data(), DType::BF16, shape, strides);
+  Result<Kernel> kernel = makeEmulatedKernel(image(), {});
+  ASSERT_TRUE(kernel);
+  Status done = kernel->run(given);
+  ASSERT_TRUE(done) << done.error().message();
+  out.view = given.out;
+  expectRight();
+  EXPECT_EQ(memory[128], 0x7fff);
+}
+
+TEST_F(EmulatedKernelTest, WritesEmptyRowsWithoutKeys) {
+  Arguments given = arguments();
+  given.key = TensorView(nullptr, DType::BF16, {1, 2, 0, 128});
+  given.value = TensorView(nullptr, DType::BF16, {1, 2, 0, 128});
+  Result<Kernel> kernel = makeEmulatedKernel(image(), {});
+  ASSERT_TRUE(kernel);
+  Status done = kernel->run(given);
+  ASSERT_TRUE(done) << done.error().message();
+  for (int64_t i = 0; i < 4 * 130; ++i) {
+    EXPECT_EQ(static_cast<const float *>(lse.view.data)[i], -INFINITY) << i;
+    EXPECT_EQ(static_cast<const uint16_t *>(out.view.data)[i * 128 + i % 128], 0) << i;
+  }
+}
+
+TEST_F(EmulatedKernelTest, ReportsByTheNamesOfArguments) {
+  // A kernel that is told of more queries than there are writes beyond out.
+  KernelImage wrong = image();
+  for (KernelParameter &parameter : wrong.launches[0].parameters)
+    if (parameter.kind == KernelParameter::Kind::Extent && parameter.argument >= 3)
+      parameter = {KernelParameter::Kind::Extent, 0, 3}; // head_dim: 128 of 100
+  Arguments given = arguments();
+  for (TensorView *view : {&given.query, &given.out, &*given.lse})
+    view->shape[2] = 100;
+  Result<EmulatedKernel> kernel = EmulatedKernel::make(wrong);
+  ASSERT_TRUE(kernel) << kernel.error().message();
+  std::istringstream commands;
+  std::ostringstream answers;
+  Result<emulator::Report> report = kernel->run(given, {}, commands, answers);
+  ASSERT_TRUE(report) << report.error().message();
+  ASSERT_FALSE(report->findings.empty());
+  EXPECT_EQ(report->findings[0].kind, emulator::FindingKind::OutOfBounds);
+
+  Result<Kernel> asKernel = makeEmulatedKernel(wrong, {});
+  ASSERT_TRUE(asKernel);
+  Status done = asKernel->run(given);
+  ASSERT_FALSE(done);
+  EXPECT_THAT(done.error().message(), HasSubstr(wrong.launches[0].kernel + ": "));
+}
+
+TEST_F(EmulatedKernelTest, HoldsTheRulesOfTheGpu) {
+  Result<Kernel> kernel = makeEmulatedKernel(image(), {});
+  ASSERT_TRUE(kernel);
+  Arguments given = arguments();
+  given.key.strides[2] = 129;
+  given.key.shape[2] = given.value.shape[2] = 100;
+  Status done = kernel->run(given);
+  ASSERT_FALSE(done);
+  EXPECT_THAT(done.error().message(), HasSubstr("key: the stride of dimension 2"));
+  EXPECT_FALSE(makeEmulatedKernel(image(), {.seeds = 0}));
+}
+
+TEST_F(EmulatedKernelTest, LaunchesNothingWithoutQueries) {
+  Arguments given = arguments();
+  given.query.shape[2] = given.out.shape[2] = given.lse->shape[2] = 0;
+  Result<Kernel> kernel = makeEmulatedKernel(image(), {});
+  ASSERT_TRUE(kernel);
+  EXPECT_TRUE(kernel->run(given));
+}
+
+TEST(LoadKernel, RefusesWhatIsNoImage) {
+  const std::string_view text = "not an image";
+  const auto bytes = std::as_bytes(std::span(text));
+  EXPECT_THAT(loadKernel(bytes).error().message(), HasSubstr("kernel image: it is none"));
+  EXPECT_THAT(emulateKernel(bytes).error().message(), HasSubstr("kernel image: it is none"));
+}
