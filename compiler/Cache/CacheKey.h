@@ -15,11 +15,11 @@ namespace tilewright {
 /// so no part of it, unless the problem's types state them.
 struct CacheKey {
   /// The build id of the compiler: any change of ours makes other keys.
-  std::string compiler;
+  std::string compiler = {};
   /// The first stage of the compilation, and the problem as text of that stage.
-  std::string stage, problem;
+  std::string stage = {}, problem = {};
   /// "block_q=128,block_kv=128,stages=2", with all that the compiler chose.
-  std::string schedule;
+  std::string schedule = {};
   /// "sm_90a".
   std::string target;
   /// Which ptxas it is, and what it is given besides the code.

@@ -98,10 +98,12 @@ TEST(CacheProcessesTest, StartsCleanAfterACompilerWasKilled) {
   Fixture cache;
   SlowCompiler(cache.settings, "a").killNow();
   EXPECT_THAT(cache.files(), ElementsAre(keyOf("a").digest() + ".partial"));
+  cache.folder.write(cache.partial("a"), std::string(100000, 'x'));
   cache.settings.patience = {}; // there is nothing to wait for
   EXPECT_EQ(cache.get("a"), encode(imageOf("a")));
   EXPECT_EQ(cache.made, 1);
   EXPECT_THAT(cache.files(), ElementsAre(keyOf("a").digest() + ".twk"));
+  EXPECT_EQ(cache.folder.contents(cache.entry("a")), encode(imageOf("a")));
   EXPECT_THAT(cache.reports, IsEmpty());
 }
 
