@@ -75,6 +75,8 @@ Flow emulator::executeBarrierArrive(Warp &warp, const Op &op, uint32_t) {
 }
 
 Flow emulator::executeFence(Warp &warp, const Op &op, uint32_t) {
+  if (op.variant == FenceOrdinary && warp.block->machine.module.blocksInteract)
+    warp.block->machine.memory.fence(warp);
   if (op.variant == FenceProxyAsync)
     warp.clocks.proxy.join(warp.clocks.plain);
   if (op.variant == FenceMbarrierInit)

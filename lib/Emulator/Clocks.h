@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Happens-before inside one block. A component counts
+// Happens-before inside one block, and of other blocks in GridClock.h. A component counts
 //   - for a warp's ordinary accesses: its releases;
 //   - for its wgmmas, its cp.asyncs and its bulk stores: the groups waited for;
 //   - for an mbarrier: its completed phases. A bulk copy belongs to the phase it
@@ -19,13 +19,14 @@
 #ifndef TILEWRIGHT_LIB_EMULATOR_CLOCKS_H
 #define TILEWRIGHT_LIB_EMULATOR_CLOCKS_H
 
+#include "lib/Emulator/GridClock.h"
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
 
 namespace tilewright::emulator {
 
-constexpr uint32_t maxWarps = 32;
 constexpr uint32_t maxMbarriers = 128;
 
 using Component = uint16_t;
@@ -61,10 +62,12 @@ struct Clock {
 
 struct Clocks {
   Clock plain, proxy;
+  GridClock::Shared grid; ///< Of other blocks.
 
   void join(const Clocks &other) {
     plain.join(other.plain);
     proxy.join(other.proxy);
+    grid = GridClock::joined(grid, other.grid);
   }
   /// Both clocks learn that `component` has reached `epoch`.
   void learn(Component component, uint32_t epoch) {

@@ -125,6 +125,16 @@ const TensorMap *findMap(Warp &warp, const Op &op, uint32_t lane) {
   return &map;
 }
 
+/// The race rules for the global side of a tensor copy.
+bool checkGlobal(Warp &warp, const Op &op, const TensorMap &map, const std::vector<Piece> &pieces,
+                 Access access) {
+  for (const Piece &piece : pieces)
+    if (piece.global && !warp.block->machine.memory.checkAsync(warp, op, map.buffer, piece.global,
+                                                               piece.bytes, access))
+      return false;
+  return true;
+}
+
 /// Bytes of shared memory at `address` as one side of a bulk copy.
 bool checkShared(Warp &warp, const Op &op, uint32_t address, uint64_t bytes, uint32_t alignment) {
   const Evidence evidence = {0, "shared", address};
@@ -246,7 +256,8 @@ Flow emulator::executeTensorLoad(Warp &warp, const Op &op, uint32_t mask) {
     transfer.warp = warp.id;
     transfer.bytes = static_cast<uint32_t>(bytes);
     transfer.pieces = piecesOf(*map, block.machine.memory.hostOf(map->buffer) + map->offset, box);
-    if (issueLoad(warp, op, lane, std::move(transfer)) == Flow::Fault)
+    if (!checkGlobal(warp, op, *map, transfer.pieces, Access::Read) ||
+        issueLoad(warp, op, lane, std::move(transfer)) == Flow::Fault)
       return Flow::Fault;
   }
   return Flow::Next;
@@ -275,7 +286,7 @@ Flow emulator::executeBulkLoad(Warp &warp, const Op &op, uint32_t mask) {
     transfer.warp = warp.id;
     transfer.bytes = bytes;
     for (uint32_t at = 0; at < bytes; at += 16) {
-      uint8_t *host = block.machine.memory.access(warp, op, source + at, 16, false);
+      uint8_t *host = block.machine.memory.access(warp, op, source + at, 16, Access::Read, true);
       if (!host)
         return Flow::Fault;
       transfer.pieces.push_back({host, destination + at, 16, 0});
@@ -311,7 +322,9 @@ Flow emulator::executeTensorStore(Warp &warp, const Op &op, uint32_t mask) {
     transfer.warp = warp.id;
     transfer.add = op.variant;
     transfer.pieces = piecesOf(*map, block.machine.memory.hostOf(map->buffer) + map->offset, box);
-    if (!block.shadow.bulkRead(warp, op, granulesOf(transfer.pieces), warp.stores.open))
+    if (!checkGlobal(warp, op, *map, transfer.pieces,
+                     op.variant ? Access::Atomic : Access::Write) ||
+        !block.shadow.bulkRead(warp, op, granulesOf(transfer.pieces), warp.stores.open))
       return Flow::Fault;
     issueStore(warp, lane, std::move(transfer));
   }
@@ -342,7 +355,8 @@ Flow emulator::executeBulkStore(Warp &warp, const Op &op, uint32_t mask) {
     transfer.warp = warp.id;
     transfer.add = op.variant;
     for (uint32_t at = 0; at < bytes; at += 16) {
-      uint8_t *host = block.machine.memory.access(warp, op, destination + at, 16, true);
+      uint8_t *host = block.machine.memory.access(
+          warp, op, destination + at, 16, op.variant ? Access::Atomic : Access::Write, true);
       if (!host)
         return Flow::Fault;
       transfer.pieces.push_back({host, source + at, 16, 0});
@@ -406,7 +420,8 @@ Flow emulator::executeAsyncCopy(Warp &warp, const Op &op, uint32_t mask) {
                           "cp.async of {} bytes from global address 0x{:x}", size, source);
       const uint32_t step = wanted == size ? size : 1;
       for (uint32_t at = 0; at < wanted; at += step) {
-        uint8_t *bytes = block.machine.memory.access(warp, op, source + at, step, false);
+        uint8_t *bytes =
+            block.machine.memory.access(warp, op, source + at, step, Access::Read, true);
         if (!bytes)
           return Flow::Fault;
         host = at ? host : bytes;

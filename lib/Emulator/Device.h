@@ -44,7 +44,8 @@ struct RunOptions {
   uint64_t budget = 200'000'000;
   /// Blocks in flight at the same time where blocks are interleaved.
   uint32_t residentBlocks = 2;
-  /// Keep vector clocks and the shadow of shared memory.
+  /// Keep vector clocks and the shadows of shared and global memory. With several threads it may
+  /// depend on them which of several races between blocks is told, not whether one is.
   bool checkRaces = true;
   /// Accept matrix descriptors that start inside the 8-row pattern of their swizzle.
   bool allowUnalignedDescriptors = false;

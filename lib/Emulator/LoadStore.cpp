@@ -58,7 +58,7 @@ uint8_t *resolve(Warp &warp, const Op &op, uint32_t lane, uint64_t address, uint
   Machine &machine = block.machine;
   const Place place = resolveSpace(op.space, address);
   if (place.space == MemorySpace::Global)
-    return machine.memory.access(warp, op, place.address, bytes, access != Access::Read);
+    return machine.memory.access(warp, op, place.address, bytes, access);
   const Evidence evidence = {0, nameOf(place.space), place.address};
   uint64_t first = 0, end = 0;
   uint8_t *memory = nullptr;
@@ -98,15 +98,6 @@ uint8_t *resolve(Warp &warp, const Op &op, uint32_t lane, uint64_t address, uint
       !block.shadow.ordinary(warp, op, static_cast<uint32_t>(place.address), bytes, lane, access))
     return nullptr;
   return memory + place.address;
-}
-
-/// An atomic reads as well as writes: whoever has not written the bytes has not set them to zero.
-uint8_t *resolveAtomic(Warp &warp, const Op &op, uint32_t lane, uint64_t address, uint32_t bytes) {
-  const Place place = resolveSpace(op.space, address);
-  if (place.space == MemorySpace::Global &&
-      !warp.block->machine.memory.access(warp, op, place.address, bytes, false))
-    return nullptr;
-  return resolve(warp, op, lane, address, bytes, Access::Atomic);
 }
 
 uint64_t signExtend(uint64_t value, uint32_t bytes) {
@@ -220,7 +211,7 @@ Flow emulator::executeAtomic(Warp &warp, const Op &op, uint32_t mask) {
     if (!(mask >> lane & 1))
       continue;
     const uint64_t address = addressOf(warp, op, lane);
-    uint8_t *target = resolveAtomic(warp, op, lane, address, op.elementBytes);
+    uint8_t *target = resolve(warp, op, lane, address, op.elementBytes, Access::Atomic);
     if (!target)
       return Flow::Fault;
     if (op.elementBytes == 8)
@@ -237,7 +228,7 @@ Flow emulator::executeVectorReduction(Warp &warp, const Op &op, uint32_t mask) {
   for (uint32_t lane = 0; lane < warpSize; ++lane) {
     if (!(mask >> lane & 1))
       continue;
-    uint8_t *target = resolveAtomic(warp, op, lane, addressOf(warp, op, lane), bytes);
+    uint8_t *target = resolve(warp, op, lane, addressOf(warp, op, lane), bytes, Access::Atomic);
     if (!target)
       return Flow::Fault;
     for (uint32_t i = 0; i < op.operands.count; ++i, target += 4) {

@@ -92,6 +92,8 @@ struct Warp {
   uint32_t syncEpoch = 0;      ///< Accesses of all lanes up to here are ordered within the warp.
   uint32_t unsyncedLanes = 0;  ///< Lanes with shared accesses since then.
   uint32_t initFenceEpoch = 0; ///< Of the last fence.mbarrier_init.
+  GridClock::Shared fenced;    ///< What the last fence lets strong writes release.
+  GridClock::Shared heard;     ///< What strong reads have seen, for the next fence to acquire.
 
   std::deque<PendingMatrix> matrixQueue;
   uint32_t matrixGroup = 1;     ///< The open group.

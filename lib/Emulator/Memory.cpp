@@ -28,8 +28,9 @@ bool isMarked(uint8_t &byte) {
 }
 } // namespace
 
-GlobalMemory::GlobalMemory(std::span<const Buffer> buffers) {
+GlobalMemory::GlobalMemory(std::span<const Buffer> buffers, bool checkRaces) {
   uint64_t next = firstAddress;
+  size_t watched = 0;
   for (const Buffer &buffer : buffers) {
     Region region;
     region.base = next;
@@ -39,13 +40,18 @@ GlobalMemory::GlobalMemory(std::span<const Buffer> buffers) {
     region.writable = buffer.writable;
     if (!buffer.initialized)
       region.written = std::make_unique<uint8_t[]>(buffer.bytes);
+    if (checkRaces && buffer.writable) { // others cannot race
+      shadow.watch(region.base, region.bytes, region.name);
+      region.watched = watched++;
+    }
     next += (buffer.bytes / spacing + 2) * spacing;
     regions.push_back(std::move(region));
   }
 }
 
 uint8_t *GlobalMemory::access(Warp &warp, const Op &op, uint64_t address, uint32_t bytes,
-                              bool write) {
+                              Access access, bool async) {
+  const bool write = access != Access::Read;
   for (const Region &region : regions) {
     const uint64_t offset = address - region.base;
     if (address < region.base || offset >= region.bytes || bytes > region.bytes - offset)
@@ -62,8 +68,9 @@ uint8_t *GlobalMemory::access(Warp &warp, const Op &op, uint64_t address, uint32
       return nullptr;
     }
     for (uint64_t i = 0; region.written && i < bytes; ++i) {
-      if (write)
+      if (access == Access::Write)
         mark(region.written[offset + i]);
+      // An atomic reads as well: whoever has not written the bytes has not set them to zero.
       else if (!isMarked(region.written[offset + i])) {
         warp.record(op, FindingKind::Unwritten, evidence,
                     fmt::format("read of byte {} of '{}', which was never written", offset + i,
@@ -71,6 +78,8 @@ uint8_t *GlobalMemory::access(Warp &warp, const Op &op, uint64_t address, uint32
         return nullptr;
       }
     }
+    if (region.watched && !shadow.access(warp, op, *region.watched, offset, bytes, access, async))
+      return nullptr;
     return region.host + offset;
   }
   std::string nearest = "is in no buffer";
@@ -84,6 +93,14 @@ uint8_t *GlobalMemory::access(Warp &warp, const Op &op, uint64_t address, uint32
               fmt::format("{} of {} bytes at global address 0x{:x}, which {}",
                           write ? "write" : "read", bytes, address, nearest));
   return nullptr;
+}
+
+bool GlobalMemory::checkAsync(Warp &warp, const Op &op, size_t buffer, const uint8_t *host,
+                              uint32_t bytes, Access access) {
+  const Region &region = regions[buffer];
+  return !region.watched ||
+         shadow.access(warp, op, *region.watched, static_cast<uint64_t>(host - region.host), bytes,
+                       access, true);
 }
 
 void GlobalMemory::markWritten(const uint8_t *host, size_t bytes) {

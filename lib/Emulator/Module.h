@@ -53,6 +53,10 @@ enum class RegisterClass : uint8_t { Predicate, Narrow, Wide };
 
 enum class MemorySpace : uint8_t { Generic, Global, Shared, Local, Parameter };
 
+/// How far an access to global memory is atomic or ordered; 0 is an ordinary one.
+enum GlobalScope : uint8_t { ScopeNone, ScopeBlock, ScopeDevice };
+enum GlobalOrder : uint8_t { OrderAcquire = 1, OrderRelease = 2 };
+
 /// A part of Module::lists.
 struct Range {
   uint32_t first = 0, count = 0;
@@ -73,6 +77,8 @@ struct Op {
   bool matrix = false;      ///< wgmma: it has rules of its own for the registers it names.
   OpKind kind = OpKind::Plain;
   MemorySpace space = MemorySpace::Generic;
+  uint8_t strength = 0; ///< A GlobalScope: how far an access to global memory is strong.
+  uint8_t order = 0;    ///< GlobalOrder bits.
   uint8_t elementBytes = 4;
   uint8_t count = 0;    ///< Elements of a vector, coordinates, optional operands present.
   uint32_t variant = 0; ///< Meaning by executor.

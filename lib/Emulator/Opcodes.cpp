@@ -278,6 +278,14 @@ bool isOrdered(const Decoder &decoder) {
          decoder.has("volatile") || decoder.has("mmio");
 }
 
+/// How the access orders others, for the race rules of global memory.
+void decodeOrder(const Decoder &decoder, Op &op) {
+  op.strength = decoder.has("cta") ? ScopeBlock : ScopeDevice;
+  const bool both = decoder.has("acq_rel");
+  op.order = static_cast<uint8_t>((both || decoder.has("acquire") ? OrderAcquire : 0) |
+                                  (both || decoder.has("release") ? OrderRelease : 0));
+}
+
 bool reachesGlobal(const Op &op) {
   return op.space == MemorySpace::Global || op.space == MemorySpace::Generic;
 }
@@ -306,8 +314,10 @@ void decodeLoadStore(Decoder &decoder, Op &op) {
   op.discard = registers == wide && bytes < 8;
   op.variant = type[0] == 's' && bytes < (registers == wide ? 8u : 4u);
   op.execute = load ? executeLoad : executeStore;
-  if (reachesGlobal(op) && isOrdered(decoder))
+  if (reachesGlobal(op) && isOrdered(decoder)) {
+    decodeOrder(decoder, op);
     decoder.blocksInteract();
+  }
   decoder.emit(op);
 }
 
@@ -320,8 +330,10 @@ void decodeAtomic(Decoder &decoder, Op &op) {
   if (which == names.size() || !decodeSpace(decoder, op) || bytesOf(type) < 4 ||
       bytesOf(type) > 8 || decoder.has("noftz"))
     return decoder.unsupported();
-  if (reachesGlobal(op))
+  if (reachesGlobal(op)) {
+    decodeOrder(decoder, op);
     decoder.blocksInteract();
+  }
   const size_t first = returns ? 1 : 0;
   decoder.address(op, decoder.operand(first), 2);
   if (decoder.has("v2") || decoder.has("v4")) {
@@ -527,8 +539,10 @@ void decodeTensorCopy(Decoder &decoder, Op &op) {
     op.slots[3] = sharedOperand(decoder, decoder.operand(2), op.discard);
   else
     op.variant = reduce;
-  if (reduce)
+  if (reduce) {
+    op.strength = ScopeDevice;
     decoder.blocksInteract();
+  }
   op.execute = load ? executeTensorLoad : executeTensorStore;
   decoder.emit(op);
 }
@@ -552,8 +566,10 @@ void decodeBulkCopy(Decoder &decoder, Op &op) {
     op.slots[1] = sharedOperand(decoder, decoder.operand(1), op.discard);
     op.variant = reduce;
   }
-  if (reduce)
+  if (reduce) {
+    op.strength = ScopeDevice;
     decoder.blocksInteract();
+  }
   op.execute = load ? executeBulkLoad : executeBulkStore;
   decoder.emit(op);
 }

@@ -575,8 +575,9 @@ Result<Outcome> emulator::run(const Module &module, const Launch &launch,
 #endif
   if (Status status = checkLaunch(module, launch, options); !status)
     return status.error();
-  Machine machine = {
-      module, launch, options, GlobalMemory(launch.buffers), {}, Temper(options.seed)};
+  Machine machine = {module,  launch,
+                     options, GlobalMemory(launch.buffers, options.checkRaces),
+                     {},      Temper(options.seed)};
   Result<std::vector<uint8_t>> parameters = encodeArguments(module, launch, machine.memory);
   if (!parameters)
     return parameters.error();

@@ -162,7 +162,11 @@ attn(const __grid_constant__ TMap tq, const __grid_constant__ TMap tk, const __g
         bar_arrive(tfull + 8 * ts);
         ts ^= 1; tph ^= ts == 0;
       }
-      if (atomicAdd(ctr + 1, 1) == (int)gridDim.x - 1) { ctr[0] = 0; ctr[1] = 0; }
+      __threadfence();
+      if (atomicAdd(ctr + 1, 1) == (int)gridDim.x - 1) {   // the last block leaves zeros to the next launch
+        __threadfence();
+        ctr[0] = 0; ctr[1] = 0;
+      }
     }
     else if (threadIdx.x == 32) {      // V
       int vs = 0; u32 vph = 1;

@@ -128,7 +128,7 @@ TEST(EmulatorReport, EverySeedStartsFromTheSameBytes) {
 TEST(EmulatorReport, TellsWhenSeedsDisagree) {
   Session session;
   session.probe.threads = 128;
-  session.probe.body = "shr.u32 %r2, %r0, 5;\nst.global.b32 [%rd0], %r2;";
+  session.probe.body = "shr.u32 %r2, %r0, 5;\natom.global.exch.b32 %r3, [%rd0], %r2;";
   session.options.seeds = 12;
   const Report report = session.run();
   ASSERT_EQ(report.remarks.size(), 1u);
