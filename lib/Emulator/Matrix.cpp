@@ -81,8 +81,10 @@ bool checkDescriptor(Warp &warp, const Op &op, const MatrixDescriptor &descripto
 
 bool checkBounds(Warp &warp, const Op &op, std::span<const uint32_t> addresses,
                  const char *operand) {
+  const uint64_t first = warp.block->firstShared();
+  const uint64_t last = warp.block->shared.size() - Shadow::granuleBytes;
   for (uint32_t address : addresses)
-    if (!warp.block->ownsShared(address, Shadow::granuleBytes))
+    if (address < first || address > last)
       return warp.reject(op, FindingKind::OutOfBounds, {0, "shared", address},
                          "wgmma reads {} at shared address {}", operand, address);
   return true;

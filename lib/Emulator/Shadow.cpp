@@ -265,7 +265,11 @@ bool Shadow::matrixRead(Warp &warp, const Op &op, std::span<const uint32_t> addr
   const char *what = *operand == 'A' ? "wgmma reads A at" : "wgmma reads B at";
   for (uint32_t address : addresses) {
     const uint32_t granule = address / granuleBytes;
-    if (!asyncReadGranule(warp, op, granule, what))
+    // Nearly always the last write is that of a copy which the warp has waited for.
+    const Write &write = whole[granule];
+    const bool known = written[granule] == 0xffff && !split[granule] && write.async &&
+                       warp.clocks.plain.knows(write.component, write.epoch);
+    if (!known && !asyncReadGranule(warp, op, granule, what))
       return false;
     groups[granule] = group;
     lines[granule] = op.line;
