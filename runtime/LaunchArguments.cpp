@@ -324,21 +324,6 @@ Status bindScalar(BoundArgument &scalar, const Arguments &arguments, const Exten
   return convertScalar(scalar, found->second);
 }
 
-Status checkBounds(const expression::Expression &expression, const LaunchExpressions &expressions,
-                   const expression::Sizes &sizes, const expression::BindingsView &bindings) {
-  const size_t count = expression.nodes().size();
-  if (count > LaunchArguments::maxNodes) {
-    std::vector<expression::Interval> intervals(count);
-    const auto readsTensor = std::make_unique<bool[]>(count);
-    return expression::checkBounds(expression, expressions.declarations, sizes, bindings,
-                                   {intervals, {readsTensor.get(), count}});
-  }
-  std::array<expression::Interval, LaunchArguments::maxNodes> intervals;
-  std::array<bool, LaunchArguments::maxNodes> readsTensor;
-  return expression::checkBounds(expression, expressions.declarations, sizes, bindings,
-                                 {intervals, readsTensor});
-}
-
 Status checkExpressions(const LaunchExpressions &expressions, const Arguments &arguments,
                         const Extents &extents) {
   if (expressions.scores.empty() && expressions.masks.empty())
@@ -367,10 +352,22 @@ Status checkExpressions(const LaunchExpressions &expressions, const Arguments &a
   }
   const expression::BindingsView bindings{std::span(scalars).first(declaredScalars.size()),
                                           std::span(tensors).first(declaredTensors.size())};
+  std::array<expression::Interval, LaunchArguments::maxNodes> intervals;
+  std::array<bool, LaunchArguments::maxNodes> readsTensor;
   for (const auto *list : {&expressions.scores, &expressions.masks})
-    for (const expression::Expression &expression : *list)
-      if (Status checked = checkBounds(expression, expressions, sizes, bindings); !checked)
+    for (const expression::Expression &expression : *list) {
+      const size_t count = expression.nodes().size();
+      const bool isSmall = count <= intervals.size();
+      std::vector<expression::Interval> moreIntervals(isSmall ? 0 : count);
+      const auto moreReads = isSmall ? nullptr : std::make_unique<bool[]>(count);
+      const expression::BoundsStorage storage =
+          isSmall ? expression::BoundsStorage{intervals, readsTensor}
+                  : expression::BoundsStorage{moreIntervals, {moreReads.get(), count}};
+      Status checked =
+          expression::checkBounds(expression, expressions.declarations, sizes, bindings, storage);
+      if (!checked)
         return checked;
+    }
   return {};
 }
 } // namespace
@@ -398,7 +395,12 @@ Status LaunchArguments::check(std::span<const KernelArgument> kernel,
   count = kernel.size();
   Extents extents;
   for (size_t i = 0; i < count; ++i) {
-    bound[i] = {.argument = &kernel[i]};
+    bound[i] = {.argument = &kernel[i],
+                .view = nullptr,
+                .role = nullptr,
+                .begin = 0,
+                .end = 0,
+                .scalar = {}};
     extentList[i] = {};
     if (!isTensor(kernel[i]))
       continue;

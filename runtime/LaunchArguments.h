@@ -29,17 +29,18 @@ union ScalarValue {
   double f64;
 };
 
-/// An argument of a kernel and what a launch gives for it.
+/// An argument of a kernel and what a launch gives for it. Members have no initial values, since
+/// filling maxArguments of these would be a good part of what a launch costs.
 struct BoundArgument {
-  const KernelArgument *argument = nullptr;
+  const KernelArgument *argument;
   /// Null for a scalar.
-  const TensorView *view = nullptr;
+  const TensorView *view;
   /// Null for a tensor of the user's own and for a scalar.
-  const ProblemTensor *role = nullptr;
+  const ProblemTensor *role;
   /// The bytes from the first element in memory to the end of the last one; equal if it has none.
-  uintptr_t begin = 0;
-  uintptr_t end = 0;
-  ScalarValue scalar = {};
+  uintptr_t begin;
+  uintptr_t end;
+  ScalarValue scalar;
 
   bool isEmpty() const { return begin == end; }
   bool isOutput() const;
@@ -60,7 +61,7 @@ public:
   Status check(std::span<const KernelArgument> kernel, const LaunchExpressions &expressions,
                const Arguments &given);
 
-  static constexpr size_t maxNodes = 256;
+  static constexpr size_t maxNodes = 128;
 
   std::span<const BoundArgument> arguments() const { return std::span(bound).first(count); }
 
