@@ -21,10 +21,18 @@ def ConvertAttnToTile : Pass<"convert-attn-to-tile", "::mlir::ModuleOp"> {
     The op must carry its schedule, `tile.schedule = #tile.schedule<...>` (see `assign-schedule`).
     Conditions of the mask that are not affine in the positions make every block partial; a remark
     names the first of them.
+
+    With `decode-q` there are two further programs, for launches of fewer queries than block_q, which
+    the first then leaves alone. Tiles of `decode-q` rows hold the queries of all heads that share
+    their keys, each item takes a run of about `decode-kv` keys, and what the items leave for a
+    row is combined by the last program. Their states pass through temporary tensors.
   }];
+  let options = [
+    Option<"decodeQ", "decode-q", "int64_t", "0", "rows of a tile of few queries; 0: no programs of their own">,
+    Option<"decodeKV", "decode-kv", "int64_t", "2048", "keys of an item with few queries">];
   let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
-    "::tilewright::tile::TileDialect"];
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::tilewright::tile::TileDialect"];
 }
 
 def ConvertTileToVector : Pass<"convert-tile-to-vector", "::mlir::ModuleOp"> {

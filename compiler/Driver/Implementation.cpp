@@ -88,7 +88,7 @@ std::string Compilation::Implementation::pipeline() const {
   if (from <= Stage::Tile)
     passes = tileToVectorPipeline(target) + "," + passes;
   if (from <= Stage::Attn)
-    passes = attnToTilePipeline(*schedule) + "," + passes;
+    passes = attnToTilePipeline(*schedule, target.lanes) + "," + passes;
   return "builtin.module(" + passes + ")";
 }
 
@@ -107,7 +107,7 @@ Result<std::string> Compilation::Implementation::compute(Stage stage) {
   case Stage::Attn:
     break;
   case Stage::Tile:
-    return lowerText(Stage::Attn, attnToTilePipeline(*schedule));
+    return lowerText(Stage::Attn, attnToTilePipeline(*schedule, target.lanes));
   case Stage::Vector:
     return lowerText(Stage::Tile, tileToVectorPipeline(target));
   case Stage::LLVM:

@@ -79,6 +79,7 @@ struct Program {
   scf::ForallOp grid;
   /// Holds the four numbers as operands, in the order of the op's results.
   Operation *ranges;
+  int64_t blockKV;
 };
 
 std::string nameOfArgument(func::FuncOp function, unsigned index) {
@@ -93,8 +94,9 @@ void bindArguments(Folder &folder, func::FuncOp function, const ProblemSizes &si
       {"query", {sizes.batch, sizes.heads, sizes.queryLength}},
       {"out", {sizes.batch, sizes.heads, sizes.queryLength}},
       {"lse", {sizes.batch, sizes.heads, sizes.queryLength}},
-      {"key", {sizes.batch, sizes.kvHeads, sizes.keyLength}},
-      {"value", {sizes.batch, sizes.kvHeads, sizes.keyLength}}};
+      // One head for each of keys: the map is that of a head.
+      {"key", {sizes.batch, sizes.heads, sizes.keyLength}},
+      {"value", {sizes.batch, sizes.heads, sizes.keyLength}}};
   Builder builder(function.getContext());
   for (auto [index, argument] : llvm::enumerate(function.getArguments())) {
     const std::string name = nameOfArgument(function, index);
@@ -135,37 +137,51 @@ tilewright::computeBlockMap(std::string_view tileText, const ProblemSizes &sizes
   if (!module)
     return module.error();
 
-  SmallVector<tile::BlockRangesOp> found;
-  (*module)->walk([&](tile::BlockRangesOp op) { found.push_back(op); });
-  if (found.size() != 1)
-    return unsupported("the program has {} tile.block_ranges; a block map is made of one",
-                       found.size());
-  tile::BlockRangesOp op = found.front();
-  auto grid = dyn_cast<scf::ForallOp>(op->getParentOp());
-  if (!grid || grid.getRank() == 0 || !isa<func::FuncOp>(grid->getParentOp()))
-    return unsupported("tile.block_ranges is not directly within the scf.forall of a function");
+  SmallVector<Program> programs;
   BlockMap map;
-  map.blockKV = op.getBlockKv();
-  (*module)->walk(
-      [&](tile::StoreOp store) { map.blockQ = store.getValue().getType().getDimSize(0); });
+  OpBuilder builder(&context);
+  WalkResult walk = (*module)->walk([&](tile::BlockRangesOp op) {
+    auto grid = dyn_cast<scf::ForallOp>(op->getParentOp());
+    if (!grid || grid.getRank() == 0 || !isa<func::FuncOp>(grid->getParentOp()))
+      return WalkResult::interrupt();
+    builder.setInsertionPointAfter(op);
+    programs.push_back({cast<func::FuncOp>(grid->getParentOp()), grid,
+                        UnrealizedConversionCastOp::create(builder, op.getLoc(),
+                                                           builder.getI1Type(), op->getResults()),
+                        static_cast<int64_t>(op.getBlockKv())});
+    return WalkResult::advance();
+  });
+  if (walk.wasInterrupted())
+    return unsupported("tile.block_ranges is not directly within the scf.forall of a function");
+  if (programs.empty())
+    return unsupported("the program has no tile.block_ranges; a block map is made of one");
 
-  OpBuilder builder(op->getContext());
-  builder.setInsertionPointAfter(op);
-  Program program{cast<func::FuncOp>(grid->getParentOp()), grid,
-                  UnrealizedConversionCastOp::create(builder, op.getLoc(), builder.getI1Type(),
-                                                     op->getResults())};
   PassManager passes(&context);
   passes.addPass(createExpandBlockRanges());
   if (failed(passes.run(**module)))
     return internalError("the block ranges of the program could not be expanded");
 
-  map.keyBlocks = (sizes.keyLength + map.blockKV - 1) / map.blockKV;
+  // Of several programs, these lengths give only one any blocks of queries.
+  Program program = programs.front();
   Folder common;
-  bindArguments(common, program.function, sizes, scalars);
-  foldUpTo(common, program.grid);
-  const std::optional<int64_t> queryBlocks = common.get(program.grid.getDynamicUpperBound().back());
-  if (!queryBlocks)
-    return unsupported("the number of query blocks depends on more than extents and scalars");
+  std::optional<int64_t> queryBlocks;
+  for (Program &candidate : programs) {
+    Folder folder;
+    bindArguments(folder, candidate.function, sizes, scalars);
+    foldUpTo(folder, candidate.grid);
+    std::optional<int64_t> count = folder.get(candidate.grid.getDynamicUpperBound().back());
+    if (!count)
+      return unsupported("the number of query blocks depends on more than extents and scalars");
+    if (queryBlocks.value_or(0) > 0)
+      continue;
+    program = candidate;
+    common = std::move(folder);
+    queryBlocks = count;
+  }
+  program.grid.walk(
+      [&](tile::StoreOp store) { map.blockQ = store.getValue().getType().getDimSize(0); });
+  map.blockKV = program.blockKV;
+  map.keyBlocks = (sizes.keyLength + map.blockKV - 1) / map.blockKV;
   if (*queryBlocks > maxBlockRows)
     return unsupported("{} queries are {} blocks; at most {} are counted", sizes.queryLength,
                        *queryBlocks, maxBlockRows);

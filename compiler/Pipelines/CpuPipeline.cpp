@@ -34,10 +34,11 @@ Schedule tilewright::defaultCpuSchedule(const CpuTarget &target, bool isDouble, 
           .blockKV = std::min<int64_t>(48, mostRows)};
 }
 
-std::string tilewright::attnToTilePipeline(const Schedule &schedule) {
+std::string tilewright::attnToTilePipeline(const Schedule &schedule, int64_t decodeRows) {
+  const std::string decode = decodeRows ? fmt::format("{{decode-q={}}}", decodeRows) : "";
   return fmt::format("canonicalize,cse,assign-schedule{{block-q={} block-kv={}}},"
-                     "convert-attn-to-tile,cse",
-                     schedule.blockQ, schedule.blockKV);
+                     "convert-attn-to-tile{},cse",
+                     schedule.blockQ, schedule.blockKV, decode);
 }
 
 std::string tilewright::tileToVectorPipeline(const CpuTarget &target) {

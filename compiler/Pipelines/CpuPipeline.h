@@ -23,9 +23,11 @@ Schedule defaultCpuSchedule(const CpuTarget &target, bool isDouble, int64_t head
                             int64_t valueDim);
 
 /// attn -> tile, tile -> vector, vector -> the llvm dialect; comma-separated passes on a module.
+/// `decodeRows`, if any, are the rows of a tile where there are fewer queries than a block's; on a CPU
+/// they are the lanes of a vector.
 /// Programs on tiles are not canonicalized: scf.forall with known extents of 1 would lose its
 /// dimensions, or itself, and it is what says that blocks are independent.
-std::string attnToTilePipeline(const Schedule &schedule);
+std::string attnToTilePipeline(const Schedule &schedule, int64_t decodeRows = 0);
 std::string tileToVectorPipeline(const CpuTarget &target);
 std::string vectorToLLVMPipeline();
 

@@ -77,7 +77,8 @@ static void printIndexTypes(OpAsmPrinter &, Operation *, OperandRange, TypeRange
 // Memory
 //===----------------------------------------------------------------------===//
 
-/// Whether a tile of this type can be the rows of this tensor, addressed by so many indices.
+/// Whether a tile of this type can be the rows of this tensor, addressed by so many indices: one
+/// for each dimension but the columns', or one fewer.
 static LogicalResult verifyTileOfTensor(Operation *op, MemRefType tensor, RankedTensorType tile,
                                         size_t indices) {
   if (tensor.getElementType() != tile.getElementType())
@@ -91,10 +92,11 @@ static LogicalResult verifyTileOfTensor(Operation *op, MemRefType tensor, Ranked
   if (tensor.getRank() < tile.getRank())
     return op->emitOpError() << "tile of rank " << tile.getRank() << " in a tensor of rank "
                              << tensor.getRank();
-  if (static_cast<int64_t>(indices) != expected)
+  const bool isFolded = static_cast<int64_t>(indices) == expected - 1 && expected > 1;
+  if (static_cast<int64_t>(indices) != expected && !isFolded)
     return op->emitOpError() << "has " << indices << " indices; a tile of rank " << tile.getRank()
-                             << " in a tensor of rank " << tensor.getRank() << " takes "
-                             << expected;
+                             << " in a tensor of rank " << tensor.getRank() << " takes " << expected
+                             << ", or one fewer where rows run over two dimensions";
   if (tile.getRank() != 2)
     return success();
   if (tensor.getShape().back() != tile.getDimSize(1))

@@ -92,6 +92,9 @@ def Tile_LoadOp : Tile_Op<"load"> {
     tile takes r indices, the last being the first element. Rows past the tensor's extent are
     filled with zero and never read. Elements keep the tensor's type.
 
+    With one index fewer, rows run over two dimensions: of a tensor [.., n, g, columns], row i is
+    element [i floordiv g, i mod g]. So a tile can hold the queries of several heads.
+
     ```mlir
     %k = tile.load %key[%b, %hkv, %first_key] : memref<?x?x?x64xf32, #any> -> tensor<96x64xf32>
     ```
@@ -107,7 +110,8 @@ def Tile_LoadOp : Tile_Op<"load"> {
 def Tile_StoreOp : Tile_Op<"store"> {
   let summary = "writes a tile of consecutive rows";
   let description = [{
-    The counterpart of `tile.load`: rows past the tensor's extent are not written.
+    The counterpart of `tile.load`, with the same indices: rows past the tensor's extent are not
+    written.
 
     ```mlir
     tile.store %o, %out[%b, %h, %first_query] : tensor<64x64xf32>, memref<?x?x?x64xf32, #any>

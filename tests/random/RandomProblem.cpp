@@ -258,7 +258,12 @@ RandomProblem::Outcome RandomProblem::check(std::string &why) const {
   Result<Kernel> kernel = compilation->kernel();
   if (!kernel)
     return failed(kernel.error());
-  const Status done = kernel->run(arguments, {}, {.threads = threads});
+  const Result<size_t> workspaceSize =
+      kernel->workspaceSize({batch, heads, kvHeads, queryLength, keyLength});
+  if (!workspaceSize)
+    return failed(workspaceSize.error());
+  std::vector<std::byte> workspace(*workspaceSize, std::byte{0xFF});
+  const Status done = kernel->run(arguments, workspace, {.threads = threads});
   Result<reference::Output> expected =
       reference::forward(right, reference::allRows(queryLength), 1);
   if (!done || !expected) {

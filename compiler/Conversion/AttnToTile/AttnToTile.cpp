@@ -10,11 +10,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Analysis/HalfPlanes.h"
+#include "compiler/Conversion/AttnToTile/Decode.h"
 #include "compiler/Conversion/AttnToTile/InlineRegion.h"
 #include "compiler/Conversion/Passes.h"
 #include "dialect/Attn/Attn.h"
 #include "dialect/Tile/Tile.h"
 
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -30,20 +32,18 @@ namespace tilewright {
 using namespace mlir;
 using namespace tilewright;
 
-namespace {
+static Type elementOf(Value tensor) {
+  return cast<MemRefType>(tensor.getType()).getElementType();
+}
 
-/// The loop-carried tiles: the accumulator of the output and the state of the softmax.
-struct State {
-  Value accumulator, reference, sum;
-  SmallVector<Value> values() const { return {accumulator, reference, sum}; }
-  static State from(ValueRange values) { return {values[0], values[1], values[2]}; }
-};
+namespace {
 
 class ForwardLowering {
 public:
-  ForwardLowering(attn::ForwardOp op, tile::ScheduleAttr schedule)
+  ForwardLowering(attn::ForwardOp op, tile::ScheduleAttr schedule, DecodeBlocks decode)
       : op(op), builder(op.getLoc(), op), blockQ(schedule.getBlockQ()),
-        blockKV(schedule.getBlockKv()), real(op.getRealType()) {}
+        blockKV(schedule.getBlockKv()), decode(decode), real(op.getRealType()),
+        mask(analyzeMask(op)) {}
 
   void lower() {
     batch = dim(op.getQuery(), 0);
@@ -53,44 +53,167 @@ public:
     keyLength = dim(op.getKey(), 2);
     queryLengthI32 = toI32(queryLength);
     keyLengthI32 = toI32(keyLength);
-    Value queryBlocks = arith::CeilDivSIOp::create(builder, queryLength, index(blockQ));
-
-    auto grid = scf::ForallOp::create(
-        builder, getAsOpFoldResult(ValueRange{batch, heads, queryBlocks}), ValueRange(),
-        /*mapping=*/std::nullopt);
-    builder.setInsertionPointToStart(grid.getBody());
-    lowerBlock(grid.getInductionVars());
+    remark();
+    if (decode.rows > 0)
+      lowerWithDecode();
+    else
+      lowerBlocks(arith::CeilDivSIOp::create(builder, queryLength, index(blockQ)));
     op.erase();
   }
 
 private:
-  void lowerBlock(ArrayRef<Value> position) {
+  /// A block of queries of one head is an item.
+  void lowerBlocks(Value queryBlocks) {
+    auto grid = forall({batch, heads, queryBlocks});
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(grid.getBody());
+    const SmallVector<Value> position = grid.getInductionVars();
     b = position[0];
     h = position[1];
     // h / (heads / keyHeads), in a form that does not divide by zero where there are no key heads.
     hkv = arith::DivUIOp::create(builder, arith::MulIOp::create(builder, h, keyHeads), heads);
-    firstQuery = arith::MulIOp::create(builder, position[2], index(blockQ));
+    firstRow = firstQuery = arith::MulIOp::create(builder, position[2], index(blockQ));
     Value endQuery = arith::MinSIOp::create(
         builder, arith::AddIOp::create(builder, firstQuery, index(blockQ)), queryLength);
 
     query =
-        tile::LoadOp::create(builder, tensor({blockQ, op.getHeadDim()}, elementType(op.getQuery())),
+        tile::LoadOp::create(builder, tensor({blockQ, op.getHeadDim()}, elementOf(op.getQuery())),
                              op.getQuery(), ValueRange{b, h, firstQuery});
-    State state = initialState();
+    const State state = initialState();
+    tile::BlockRangesOp ranges = blockRanges(endQuery);
+    const Bounds bounds = {ranges.getBegin(), ranges.getFullBegin(), ranges.getFullEnd(),
+                           ranges.getEnd()};
+    store(visitBlocks(bounds, state), op.getOut(), op.getLse(), {b, h, firstQuery});
+  }
 
-    const MaskAnalysis mask = analyzeMask(op);
-    auto ranges = blockRanges(mask, endQuery);
-    const bool hasLeadingPartial =
-        mask.residual.empty() &&
-        llvm::any_of(mask.halfPlanes, [](const HalfPlane &plane) { return plane.k > 0; });
-    const bool hasFull = mask.residual.empty();
-    if (hasLeadingPartial)
-      state = blockLoop(ranges.getBegin(), ranges.getFullBegin(), state, /*isFull=*/false);
-    if (hasFull)
-      state = blockLoop(ranges.getFullBegin(), ranges.getFullEnd(), state, /*isFull=*/true);
-    state = blockLoop(ranges.getFullEnd(), ranges.getEnd(), state, /*isFull=*/false);
-    remark(mask);
-    finalize(state);
+  //===--------------------------------------------------------------------===//
+  // Few queries
+  //===--------------------------------------------------------------------===//
+
+  /// Fewer queries than a block's: its rows are those of all heads that share their keys, and the
+  /// keys are split over items, whose results a third program combines. Of the programs, those that
+  /// the lengths do not ask for have no items.
+  void lowerWithDecode() {
+    Value isDecode =
+        arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, queryLength, index(blockQ));
+    Value zero = index(0);
+    Value queryBlocks = arith::CeilDivSIOp::create(builder, queryLength, index(blockQ));
+    queryBlocks = arith::SelectOp::create(builder, isDecode, zero, queryBlocks);
+    group =
+        arith::DivUIOp::create(builder, heads, arith::MaxSIOp::create(builder, keyHeads, index(1)));
+    Value rows = arith::MulIOp::create(builder, queryLength, group);
+    rows = arith::SelectOp::create(builder, isDecode, rows, zero);
+    Value rowBlocks = arith::CeilDivSIOp::create(builder, rows, index(decode.rows));
+    Value splits =
+        arith::CeilDivSIOp::create(builder, keyLength, index(decode.keyBlocks * blockKV));
+    const FoldedHeads fold{builder, keyHeads, group};
+    const Value foldedQuery = fold(op.getQuery()), foldedOut = fold(op.getOut());
+    const Value foldedLse = op.getLse() ? fold(op.getLse()) : Value();
+    const Partials partials =
+        Partials::allocate(builder, {batch, keyHeads, splits, rows}, op.getValueDim(), real);
+
+    Value foldGroup = std::exchange(group, Value());
+    lowerBlocks(queryBlocks);
+    group = foldGroup;
+    blockQ = decode.rows;
+    lowerSplits(rowBlocks, splits, foldedQuery, partials);
+    lowerCombination(rowBlocks, splits, partials, foldedOut, foldedLse);
+  }
+
+  /// A block of rows and a run of key blocks are an item.
+  void lowerSplits(Value rowBlocks, Value splits, Value foldedQuery, const Partials &partials) {
+    auto grid = forall({batch, keyHeads, splits, rowBlocks});
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(grid.getBody());
+    const SmallVector<Value> position = grid.getInductionVars();
+    b = position[0];
+    hkv = position[1];
+    h = arith::MulIOp::create(builder, hkv, group);
+    firstRow = arith::MulIOp::create(builder, position[3], index(blockQ));
+    firstQuery = arith::DivUIOp::create(builder, firstRow, group);
+    Value lastRow = arith::AddIOp::create(builder, firstRow, index(blockQ - 1));
+    Value endQuery =
+        arith::AddIOp::create(builder, arith::DivUIOp::create(builder, lastRow, group), index(1));
+    endQuery = arith::MinSIOp::create(builder, endQuery, queryLength);
+
+    query =
+        tile::LoadOp::create(builder, tensor({blockQ, op.getHeadDim()}, elementOf(op.getQuery())),
+                             foldedQuery, ValueRange{b, hkv, firstRow});
+    tile::BlockRangesOp ranges = blockRanges(endQuery);
+    Value first = arith::MulIOp::create(builder, position[2], index(decode.keyBlocks));
+    Value last = arith::AddIOp::create(builder, first, index(decode.keyBlocks));
+    const auto within = [&](Value block) -> Value {
+      return arith::MinSIOp::create(builder, arith::MaxSIOp::create(builder, block, first), last);
+    };
+    // One loop for all: memory is what takes the time here, not the mask.
+    const State state = blockLoop(within(ranges.getBegin()), within(ranges.getEnd()),
+                                  initialState(), /*isFull=*/false);
+    partials.store(builder, state, {b, hkv, position[2], firstRow});
+  }
+
+  void lowerCombination(Value rowBlocks, Value splits, const Partials &partials, Value out,
+                        Value lse) {
+    auto grid = forall({batch, keyHeads, rowBlocks});
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(grid.getBody());
+    const SmallVector<Value> position = grid.getInductionVars();
+    Value row = arith::MulIOp::create(builder, position[2], index(blockQ));
+    auto loop = scf::ForOp::create(builder, index(0), splits, index(1), initialState().values());
+    {
+      OpBuilder::InsertionGuard inLoop(builder);
+      builder.setInsertionPointToStart(loop.getBody());
+      const State part =
+          partials.load(builder, blockQ, {position[0], position[1], loop.getInductionVar(), row});
+      scf::YieldOp::create(builder,
+                           combine(builder, State::from(loop.getRegionIterArgs()), part).values());
+    }
+    store(State::from(loop.getResults()), out, lse, {position[0], position[1], row});
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Blocks of keys
+  //===--------------------------------------------------------------------===//
+
+  /// The bounds of the three ranges of key blocks.
+  struct Bounds {
+    Value begin, fullBegin, fullEnd, end;
+  };
+
+  State visitBlocks(const Bounds &bounds, State state) {
+    const SmallVector<HalfPlane> planes = halfPlanes();
+    if (hasFull() && llvm::any_of(planes, [](const HalfPlane &plane) { return plane.k > 0; }))
+      state = blockLoop(bounds.begin, bounds.fullBegin, state, /*isFull=*/false);
+    if (hasFull())
+      state = blockLoop(bounds.fullBegin, bounds.fullEnd, state, /*isFull=*/true);
+    return blockLoop(bounds.fullEnd, bounds.end, state, /*isFull=*/false);
+  }
+
+  /// Those that bound the keys of a whole block: where rows are of several heads, a bound that
+  /// depends on the head is none.
+  SmallVector<HalfPlane> halfPlanes() {
+    SmallVector<HalfPlane> planes = mask.halfPlanes;
+    if (group)
+      llvm::erase_if(planes, [&](const HalfPlane &plane) { return dependsOnHead(plane); });
+    return planes;
+  }
+  bool hasFull() { return mask.residual.empty() && halfPlanes().size() == mask.halfPlanes.size(); }
+
+  bool dependsOnHead(const HalfPlane &plane) {
+    SetVector<Operation *> slice;
+    BackwardSliceOptions options;
+    options.inclusive = true;
+    options.filter = [&](Operation *op) { return op->getParentRegion() == &this->op.getMask(); };
+    Value head = op.getMask().getArgument(attn::ForwardOp::Head);
+    for (Value value : {plane.greater, plane.smaller, plane.condition}) {
+      if (!value)
+        continue;
+      if (value == head)
+        return true;
+      if (value.getDefiningOp() && options.filter(value.getDefiningOp()))
+        (void)getBackwardSlice(value.getDefiningOp(), &slice, options);
+    }
+    return llvm::any_of(slice,
+                        [&](Operation *op) { return llvm::is_contained(op->getOperands(), head); });
   }
 
   State initialState() {
@@ -102,22 +225,22 @@ private:
     return {zero, state.getReference(), state.getSum()};
   }
 
-  tile::BlockRangesOp blockRanges(const MaskAnalysis &mask, Value endQuery) {
+  tile::BlockRangesOp blockRanges(Value endQuery) {
     SmallVector<Value> offsets;
     SmallVector<Attribute> planes;
-    for (const HalfPlane &plane : mask.halfPlanes) {
+    for (const HalfPlane &plane : halfPlanes()) {
       planes.push_back(tile::HalfPlaneAttr::get(builder.getContext(), plane.q, plane.k));
       offsets.push_back(offsetOf(plane));
     }
     return tile::BlockRangesOp::create(builder, firstQuery, endQuery, keyLength, offsets,
                                        static_cast<uint64_t>(blockKV), builder.getArrayAttr(planes),
-                                       /*inexact=*/!mask.residual.empty());
+                                       /*inexact=*/!hasFull());
   }
 
   /// What a half-plane's affine form is at query = key = 0.
   Value offsetOf(const HalfPlane &plane) {
     Value zero = arith::ConstantIntOp::create(builder, 0, 32);
-    SmallVector<Value> origin = positions(zero, zero);
+    SmallVector<Value> origin = positions(toI32(h), zero, zero);
     auto atOrigin = [&](Value value) { return inlineScalar(builder, op.getMask(), origin, value); };
     if (plane.condition)
       return arith::SelectOp::create(builder, atOrigin(plane.condition), index(0), index(-1));
@@ -141,7 +264,7 @@ private:
   State step(Value block, State state, bool isFull) {
     Value firstKey = arith::MulIOp::create(builder, block, index(blockKV));
     Value key =
-        tile::LoadOp::create(builder, tensor({blockKV, op.getHeadDim()}, elementType(op.getKey())),
+        tile::LoadOp::create(builder, tensor({blockKV, op.getHeadDim()}, elementOf(op.getKey())),
                              op.getKey(), ValueRange{b, hkv, firstKey});
     auto scoreType = tensor({blockQ, blockKV}, real);
     Value scores = tile::MmaOp::create(builder, scoreType, query, key, Value(),
@@ -150,34 +273,32 @@ private:
                                    tile::BroadcastOp::create(builder, scoreType, op.getScale()));
 
     auto indices = tensor({blockQ, blockKV}, builder.getI32Type());
-    Value queries = tile::CoordOp::create(builder, indices, firstQuery, /*dim=*/0);
     Value keys = tile::CoordOp::create(builder, indices, firstKey, /*dim=*/1);
     if (!op.getScore().empty()) {
       SmallVector<Value> arguments{scores};
-      llvm::append_range(arguments, positions(queries, keys));
+      llvm::append_range(arguments, positionsOf(keys));
       scores = inlineOverTile(builder, op.getScore(), arguments, scoreType.getShape());
     }
     if (!isFull)
-      scores = hide(scores, queries, keys);
+      scores = hide(scores, keys);
 
     auto softmax = tile::SoftmaxStepOp::create(builder, scores, state.reference, state.sum);
     Value accumulator = tile::RescaleOp::create(builder, state.accumulator, softmax.getAlpha());
-    Value value = tile::LoadOp::create(
-        builder, tensor({blockKV, op.getValueDim()}, elementType(op.getValue())), op.getValue(),
-        ValueRange{b, hkv, firstKey});
+    Value value =
+        tile::LoadOp::create(builder, tensor({blockKV, op.getValueDim()}, elementOf(op.getValue())),
+                             op.getValue(), ValueRange{b, hkv, firstKey});
     accumulator = tile::MmaOp::create(builder, accumulator.getType(), softmax.getWeights(), value,
                                       accumulator, /*transpose_rhs=*/false);
     return {accumulator, softmax.getNewReference(), softmax.getNewSum()};
   }
 
   /// Scores with -inf where the mask hides the key, and past the last key.
-  Value hide(Value scores, Value queries, Value keys) {
+  Value hide(Value scores, Value keys) {
     auto scoreType = cast<RankedTensorType>(scores.getType());
     Value bound = tile::BroadcastOp::create(builder, keys.getType(), keyLengthI32);
     Value visible = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, keys, bound);
     if (!op.getMask().empty()) {
-      Value keep =
-          inlineOverTile(builder, op.getMask(), positions(queries, keys), scoreType.getShape());
+      Value keep = inlineOverTile(builder, op.getMask(), positionsOf(keys), scoreType.getShape());
       visible = arith::AndIOp::create(builder, keep, visible);
     }
     Value hidden = arith::ConstantOp::create(
@@ -186,19 +307,19 @@ private:
     return arith::SelectOp::create(builder, visible, scores, hidden);
   }
 
-  void finalize(State state) {
+  void store(const State &state, Value target, Value lse, ValueRange indices) {
     auto result =
         tile::SoftmaxFinalizeOp::create(builder, state.accumulator, state.reference, state.sum);
     Value out = result.getOut();
-    const Type outElement = elementType(op.getOut());
+    const Type outElement = elementOf(target);
     if (outElement != real)
       out = arith::TruncFOp::create(builder, tensor({blockQ, op.getValueDim()}, outElement), out);
-    tile::StoreOp::create(builder, out, op.getOut(), ValueRange{b, h, firstQuery});
-    if (op.getLse())
-      tile::StoreOp::create(builder, result.getLse(), op.getLse(), ValueRange{b, h, firstQuery});
+    tile::StoreOp::create(builder, out, target, indices);
+    if (lse)
+      tile::StoreOp::create(builder, result.getLse(), lse, indices);
   }
 
-  void remark(const MaskAnalysis &mask) {
+  void remark() {
     if (mask.residual.empty())
       return;
     std::string text;
@@ -216,13 +337,30 @@ private:
   }
 
   /// The positions that the mask region takes, in their order.
-  SmallVector<Value> positions(Value queries, Value keys) {
-    return {toI32(b), toI32(h), toI32(hkv), queries, keys, queryLengthI32, keyLengthI32};
+  SmallVector<Value> positions(Value head, Value queries, Value keys) {
+    return {toI32(b), head, toI32(hkv), queries, keys, queryLengthI32, keyLengthI32};
   }
 
-  static Type elementType(Value tensor) {
-    return cast<MemRefType>(tensor.getType()).getElementType();
+  /// The same over a tile; where rows are of several heads, row i is of query i / group.
+  SmallVector<Value> positionsOf(Value keys) {
+    const Type indices = keys.getType();
+    Value rows = tile::CoordOp::create(builder, indices, firstRow, /*dim=*/0);
+    if (!group)
+      return positions(toI32(h), rows, keys);
+    const auto everywhere = [&](Value value) -> Value {
+      return tile::BroadcastOp::create(builder, indices, toI32(value));
+    };
+    Value queries = arith::DivUIOp::create(builder, rows, everywhere(group));
+    Value heads = arith::RemUIOp::create(builder, rows, everywhere(group));
+    heads = arith::AddIOp::create(builder, everywhere(h), heads);
+    return positions(heads, queries, keys);
   }
+
+  scf::ForallOp forall(ValueRange extents) {
+    return scf::ForallOp::create(builder, getAsOpFoldResult(extents), ValueRange(),
+                                 /*mapping=*/std::nullopt);
+  }
+
   RankedTensorType tensor(ArrayRef<int64_t> shape, Type element) {
     return RankedTensorType::get(shape, element);
   }
@@ -237,12 +375,18 @@ private:
   attn::ForwardOp op;
   ImplicitLocOpBuilder builder;
   int64_t blockQ, blockKV;
+  const DecodeBlocks decode;
   Type real;
+  const MaskAnalysis mask;
   Value batch, heads, keyHeads, queryLength, keyLength, queryLengthI32, keyLengthI32;
-  Value b, h, hkv, firstQuery, query;
+  /// Where the rows of a tile are of this many heads, and `h` is the first of them; otherwise null.
+  Value group;
+  Value b, h, hkv, firstRow, firstQuery, query;
 };
 
 struct AttnToTile : tilewright::impl::ConvertAttnToTileBase<AttnToTile> {
+  using ConvertAttnToTileBase::ConvertAttnToTileBase;
+
   void runOnOperation() override {
     SmallVector<attn::ForwardOp> problems;
     getOperation().walk([&](attn::ForwardOp op) { problems.push_back(op); });
@@ -253,7 +397,8 @@ struct AttnToTile : tilewright::impl::ConvertAttnToTileBase<AttnToTile> {
                          << "'; run assign-schedule before this pass";
         return signalPassFailure();
       }
-      ForwardLowering(op, schedule).lower();
+      const int64_t keyBlocks = std::max<int64_t>(1, decodeKV / schedule.getBlockKv());
+      ForwardLowering(op, schedule, {decodeQ, keyBlocks}).lower();
     }
   }
 };

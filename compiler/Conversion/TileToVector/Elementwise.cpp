@@ -7,7 +7,6 @@
 #include "compiler/Conversion/TileToVector/Elementwise.h"
 #include "compiler/Conversion/TileToVector/VectorMath.h"
 
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <limits>
@@ -148,8 +147,6 @@ Value LaneCode::emit(OpResult tile) {
 }
 
 Value LaneCode::emitElementwise(Operation *op) {
-  if (auto power = dyn_cast<math::Exp2Op>(op); power && elementOf(power.getResult()).isF32())
-    return exponentialBase2(*b, asVector(known(power.getOperand())));
   const auto operandOf = [&](Value value) {
     return isTile(value) ? known(value) : scalars->lookup(value);
   };
@@ -166,37 +163,100 @@ Value LaneCode::emitElementwise(Operation *op) {
   return clone->getResult(0);
 }
 
+/// Whether neighbouring queries have neighbouring values: a query's position, plus or minus what
+/// all queries share.
+bool LaneCode::isConsecutive(Value tile) const {
+  const auto isShared = [&](Value value) {
+    Value evaluated = known(value);
+    return evaluated && !isa<VectorType>(evaluated.getType());
+  };
+  while (Operation *op = tile.getDefiningOp()) {
+    if (auto coord = dyn_cast<tile::CoordOp>(op))
+      return coord.getDim() == 0;
+    if (isa<arith::AddIOp, arith::SubIOp>(op) && isShared(op->getOperand(1)))
+      tile = op->getOperand(0);
+    else if (isa<arith::AddIOp>(op) && isShared(op->getOperand(0)))
+      tile = op->getOperand(1);
+    else
+      return false;
+  }
+  return false;
+}
+
 Value LaneCode::emitGather(tile::GatherOp gather) {
   Value source = scalars->lookup(gather.getSource());
   const Type i32 = b->getI32Type();
   // Clamped to the extent. A tensor's extent may exceed what the index type can say, never the
   // other way round.
-  SmallVector<Value> indices;
+  SmallVector<Value> indices, lasts;
+  std::optional<size_t> alongLanes;
+  size_t vectors = 0;
   for (auto [dim, tile] : llvm::enumerate(gather.getIndices())) {
     Value last = b->offset(memref::DimOp::create(*b, source, b->index(dim)), -1);
     last = arith::MinSIOp::create(*b, last, b->index(std::numeric_limits<int32_t>::max()));
     last = arith::IndexCastOp::create(*b, i32, last);
+    lasts.push_back(last);
     Value index = known(tile);
-    if (isa<VectorType>(index.getType()))
+    if (isa<VectorType>(index.getType())) {
       last = b->broadcast(last);
+      ++vectors;
+      if (isConsecutive(tile))
+        alongLanes = dim;
+    }
     index = arith::MinSIOp::create(*b, index, last);
     indices.push_back(arith::MaxSIOp::create(*b, index, b->integer(index.getType(), 0)));
   }
-  const auto element = [&](int64_t query) -> Value {
-    SmallVector<Value> position;
-    for (Value index : indices) {
+  const auto position = [&](int64_t query) {
+    return llvm::map_to_vector(indices, [&](Value index) -> Value {
       if (isa<VectorType>(index.getType()))
         index = vector::ExtractOp::create(*b, index, query);
-      position.push_back(arith::IndexCastOp::create(*b, b->getIndexType(), index));
-    }
-    return memref::LoadOp::create(*b, source, position);
+      return arith::IndexCastOp::create(*b, b->getIndexType(), index);
+    });
   };
-  if (llvm::none_of(indices, [](Value index) { return isa<VectorType>(index.getType()); }))
+  const auto element = [&](int64_t query) -> Value {
+    return memref::LoadOp::create(*b, source, position(query));
+  };
+  if (vectors == 0)
     return element(0);
-  SmallVector<Value> elements;
-  for (int64_t query = 0; query < b->shape.lanes; ++query)
-    elements.push_back(element(query));
-  return vector::FromElementsOp::create(*b, b->vectorOf(elementOf(gather.getResult())), elements);
+  const VectorType type = b->vectorOf(elementOf(gather.getResult()));
+  const auto oneByOne = [&]() -> Value {
+    SmallVector<Value> elements;
+    for (int64_t query = 0; query < b->shape.lanes; ++query)
+      elements.push_back(element(query));
+    return vector::FromElementsOp::create(*b, type, elements);
+  };
+  if (!alongLanes || vectors > 1)
+    return oneByOne();
+  // One load, where all lanes are within the tensor and it is dense in that dimension.
+  Value first = vector::ExtractOp::create(*b, known(gather.getIndices()[*alongLanes]), 0);
+  Value end = arith::SubIOp::create(*b, lasts[*alongLanes], b->integer(i32, b->shape.lanes - 1));
+  const auto test = [&](arith::CmpIPredicate predicate, Value x, Value y) -> Value {
+    return arith::CmpIOp::create(*b, predicate, x, y);
+  };
+  auto parts = memref::ExtractStridedMetadataOp::create(*b, source);
+  Value isDense = test(arith::CmpIPredicate::eq, parts.getStrides()[*alongLanes], b->index(1));
+  Value isInside =
+      arith::AndIOp::create(*b, test(arith::CmpIPredicate::sge, first, b->integer(i32, 0)),
+                            test(arith::CmpIPredicate::sle, first, end));
+  auto branch = scf::IfOp::create(*b, type, arith::AndIOp::create(*b, isDense, isInside),
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(*b);
+  b->setInsertionPointToStart(branch.thenBlock());
+  const SmallVector<Value> start = position(0);
+  Value offset = parts.getOffset();
+  for (auto [index, stride] : llvm::zip_equal(start, parts.getStrides()))
+    offset = arith::AddIOp::create(*b, offset, arith::MulIOp::create(*b, index, stride));
+  auto line = MemRefType::get({b->shape.lanes}, type.getElementType(),
+                              StridedLayoutAttr::get(b->getContext(), ShapedType::kDynamic, {1}));
+  Value elements =
+      memref::ReinterpretCastOp::create(*b, line, parts.getBaseBuffer(), OpFoldResult(offset),
+                                        ArrayRef<OpFoldResult>{b->getIndexAttr(b->shape.lanes)},
+                                        ArrayRef<OpFoldResult>{b->getIndexAttr(1)});
+  Value loaded = vector::LoadOp::create(*b, type, elements, ValueRange{b->index(0)});
+  scf::YieldOp::create(*b, loaded);
+  b->setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(*b, oneByOne());
+  return branch.getResult(0);
 }
 
 void tilewright::emitInto(VectorBuilder &b, const Homes &homes, const IRMapping &scalars,

@@ -51,6 +51,7 @@ private:
   mlir::Value known(mlir::Value value) const;
   mlir::Value evaluate(mlir::Value tile);
   mlir::Value emit(mlir::OpResult tile);
+  bool isConsecutive(mlir::Value tile) const;
   mlir::Value emitGather(tile::GatherOp gather);
   mlir::Value emitElementwise(mlir::Operation *op);
   mlir::Value load(mlir::Value tile);

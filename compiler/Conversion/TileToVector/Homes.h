@@ -29,10 +29,13 @@
 
 namespace tilewright {
 
-/// A tile that is read where it lies: its rows that exist, as a rank-2 tensor.
+/// A tile where it lies: its rows that exist, as a tensor of the tile's rank.
 struct View {
   mlir::Value rows;
   mlir::Value count;
+  /// Where rows run over two dimensions, `rows` has one more: the second one's extent, and the
+  /// number of the tile's first row.
+  mlir::Value group = {}, first = {};
 };
 
 class Homes {

@@ -9,21 +9,41 @@
 using namespace mlir;
 using namespace tilewright;
 
+bool tilewright::isFolded(Value tensor, ValueRange indices, RankedTensorType tile) {
+  const int64_t columns = tile.getRank() == 2 ? 1 : 0;
+  return static_cast<int64_t>(indices.size()) + columns <
+         cast<MemRefType>(tensor.getType()).getRank();
+}
+
+/// The rows from `first` on of which a dimension holds `extent`.
+static Value countRows(VectorBuilder &b, Value extent, Value first, RankedTensorType tile) {
+  Value count = arith::SubIOp::create(b, extent, first);
+  count = arith::MinSIOp::create(b, count, b.index(tile.getDimSize(0)));
+  return arith::MaxSIOp::create(b, count, b.index(0));
+}
+
 View tilewright::emitView(VectorBuilder &b, Value tensor, ValueRange indices,
                           RankedTensorType tile) {
   auto type = cast<MemRefType>(tensor.getType());
   const int64_t rowDim = indices.size() - 1;
-  Value first = indices.back();
+  Value first = indices.back(), group;
   Value extent = memref::DimOp::create(b, tensor, b.index(rowDim));
-  Value count = arith::SubIOp::create(b, extent, first);
-  count = arith::MinSIOp::create(b, count, b.index(tile.getDimSize(0)));
-  count = arith::MaxSIOp::create(b, count, b.index(0));
-
   SmallVector<OpFoldResult> offsets = llvm::to_vector_of<OpFoldResult>(indices);
   SmallVector<OpFoldResult> sizes(rowDim, b.getIndexAttr(1));
   SmallVector<OpFoldResult> strides(type.getRank(), b.getIndexAttr(1));
   SmallVector<int64_t> shape = {ShapedType::kDynamic};
-  sizes.push_back(count);
+  Value count;
+  if (isFolded(tensor, indices, tile)) {
+    group = memref::DimOp::create(b, tensor, b.index(rowDim + 1));
+    count = countRows(b, arith::MulIOp::create(b, extent, group), first, tile);
+    offsets.back() = b.getIndexAttr(0);
+    offsets.push_back(b.getIndexAttr(0));
+    sizes.append({extent, group});
+    shape.push_back(ShapedType::kDynamic);
+  } else {
+    count = countRows(b, extent, first, tile);
+    sizes.push_back(count);
+  }
   if (tile.getRank() == 2) {
     offsets.push_back(b.getIndexAttr(0));
     sizes.push_back(b.getIndexAttr(tile.getDimSize(1)));
@@ -31,7 +51,37 @@ View tilewright::emitView(VectorBuilder &b, Value tensor, ValueRange indices,
   }
   MemRefType rows =
       memref::SubViewOp::inferRankReducedResultType(shape, type, offsets, sizes, strides);
-  return {memref::SubViewOp::create(b, rows, tensor, offsets, sizes, strides), count};
+  return {memref::SubViewOp::create(b, rows, tensor, offsets, sizes, strides), count, group, first};
+}
+
+Stream tilewright::emitStream(VectorBuilder &b, Value tensor, ValueRange indices, int64_t ahead) {
+  auto type = cast<MemRefType>(tensor.getType());
+  const int64_t rowDim = type.getRank() - 2;
+  Value count =
+      arith::SubIOp::create(b, memref::DimOp::create(b, tensor, b.index(rowDim)), indices.back());
+  count = arith::MaxSIOp::create(b, count, b.index(1));
+  SmallVector<OpFoldResult> offsets = llvm::to_vector_of<OpFoldResult>(indices);
+  offsets.push_back(b.getIndexAttr(0));
+  SmallVector<OpFoldResult> sizes(rowDim, b.getIndexAttr(1));
+  sizes.append({count, b.getIndexAttr(type.getShape().back())});
+  SmallVector<OpFoldResult> strides(type.getRank(), b.getIndexAttr(1));
+  MemRefType rows = memref::SubViewOp::inferRankReducedResultType(
+      {ShapedType::kDynamic, type.getShape().back()}, type, offsets, sizes, strides);
+  return {memref::SubViewOp::create(b, rows, tensor, offsets, sizes, strides), count, ahead};
+}
+
+/// The indices of a view's row.
+static SmallVector<Value> indicesOf(VectorBuilder &b, const View &view, Value row) {
+  if (!view.group)
+    return {row};
+  Value number = arith::AddIOp::create(b, view.first, row);
+  return {arith::DivUIOp::create(b, number, view.group),
+          arith::RemUIOp::create(b, number, view.group)};
+}
+
+static SmallVector<Value> with(SmallVector<Value> indices, Value column) {
+  indices.push_back(column);
+  return indices;
 }
 
 View tilewright::emitWidened(VectorBuilder &b, View view, Value buffer) {
@@ -100,14 +150,19 @@ void tilewright::emitLoad(VectorBuilder &b, View view, RankedTensorType tile, Va
     Value zero = b.constant(cast<TypedAttr>(b.getZeroAttr(resting)));
     Value end = b.offset(lane, lanes);
     Value valid = arith::MaxSIOp::create(b, arith::MinSIOp::create(b, view.count, end), lane);
-    b.loop(b.index(firstColumn), b.index(columns), 1, [&](Value column) {
-      b.loop(lane, valid, 1, [&](Value query) {
-        const SmallVector<Value> position =
-            tile.getRank() == 2 ? SmallVector<Value>{query, column} : SmallVector<Value>{query};
-        Value value = memref::LoadOp::create(b, view.rows, position);
+    const auto forEachColumn = [&](function_ref<void(Value)> body) {
+      b.loop(b.index(firstColumn), b.index(columns), 1, body);
+    };
+    b.loop(lane, valid, 1, [&](Value query) {
+      const SmallVector<Value> row = indicesOf(b, view, query);
+      forEachColumn([&](Value column) {
+        Value value =
+            memref::LoadOp::create(b, view.rows, tile.getRank() == 2 ? with(row, column) : row);
         memref::StoreOp::create(b, asResting(b, value, resting), buffer, ValueRange{column, query});
       });
-      b.loop(valid, end, 1, [&](Value query) {
+    });
+    b.loop(valid, end, 1, [&](Value query) {
+      forEachColumn([&](Value column) {
         memref::StoreOp::create(b, zero, buffer, ValueRange{column, query});
       });
     });
@@ -121,11 +176,14 @@ void tilewright::emitLoad(VectorBuilder &b, View view, RankedTensorType tile, Va
     b.branch(
         isFull,
         [&] {
+          SmallVector<SmallVector<Value>> places;
+          for (int64_t i = 0; i < lanes; ++i)
+            places.push_back(indicesOf(b, view, b.offset(lane, i)));
           b.loop(b.index(0), b.index(whole), lanes, [&](Value column) {
             SmallVector<Value> rows;
-            for (int64_t i = 0; i < lanes; ++i) {
-              Value row = vector::LoadOp::create(b, b.vectorOf(element), view.rows,
-                                                 ValueRange{b.offset(lane, i), column});
+            for (const SmallVector<Value> &place : places) {
+              Value row =
+                  vector::LoadOp::create(b, b.vectorOf(element), view.rows, with(place, column));
               rows.push_back(isa<FloatType>(resting) ? b.widen(row, resting) : row);
             }
             for (auto [i, vector] : llvm::enumerate(transpose(b, rows)))
@@ -159,11 +217,14 @@ void tilewright::emitStore(VectorBuilder &b, const Homes &homes, const IRMapping
     const auto asElement = [&](Value value, Type type) -> Value {
       return moved == element ? value : arith::BitcastOp::create(b, type, value);
     };
-    const auto forEachQuery = [&](function_ref<void(int64_t, Value)> body) {
+    SmallVector<SmallVector<Value>> places;
+    for (int64_t i = 0; i < lanes; ++i)
+      places.push_back(indicesOf(b, view, b.offset(lane, i)));
+    const auto forEachQuery = [&](function_ref<void(int64_t)> body) {
       for (int64_t i = 0; i < lanes; ++i) {
-        Value query = b.offset(lane, i);
-        Value exists = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, query, view.count);
-        b.branch(exists, [&] { body(i, query); });
+        Value exists =
+            arith::CmpIOp::create(b, arith::CmpIPredicate::slt, b.offset(lane, i), view.count);
+        b.branch(exists, [&] { body(i); });
       }
     };
     if (whole > 0)
@@ -172,19 +233,18 @@ void tilewright::emitStore(VectorBuilder &b, const Homes &homes, const IRMapping
         for (int64_t i = 0; i < lanes; ++i)
           vectors.push_back(evaluate(b.offset(column, i)));
         vectors = transpose(b, vectors);
-        forEachQuery([&](int64_t i, Value query) {
+        forEachQuery([&](int64_t i) {
           vector::StoreOp::create(b, asElement(vectors[i], b.vectorOf(element)), view.rows,
-                                  ValueRange{query, column});
+                                  with(places[i], column));
         });
       });
     if (whole < columns)
       b.loop(b.index(whole), b.index(columns), 1, [&](Value column) {
         Value vector = evaluate(column);
-        forEachQuery([&](int64_t i, Value query) {
+        forEachQuery([&](int64_t i) {
           Value value = vector::ExtractOp::create(b, vector, i);
-          const SmallVector<Value> position =
-              type.getRank() == 2 ? SmallVector<Value>{query, column} : SmallVector<Value>{query};
-          memref::StoreOp::create(b, asElement(value, element), view.rows, position);
+          memref::StoreOp::create(b, asElement(value, element), view.rows,
+                                  type.getRank() == 2 ? with(places[i], column) : places[i]);
         });
       });
   });

@@ -12,13 +12,20 @@
 #define TILEWRIGHT_COMPILER_CONVERSION_TILETOVECTOR_LOADSTORE_H
 
 #include "compiler/Conversion/TileToVector/Elementwise.h"
+#include "compiler/Conversion/TileToVector/MicroKernel.h"
 
 namespace tilewright {
 
-/// The rows of `tensor` that a tile at `indices` covers and that exist, as a tensor of the tile's
-/// rank.
+/// Whether the rows of a tile at `indices` run over two dimensions of `tensor`.
+bool isFolded(mlir::Value tensor, mlir::ValueRange indices, mlir::RankedTensorType tile);
+
+/// The rows of `tensor` that a tile at `indices` covers and that exist.
 View emitView(VectorBuilder &builder, mlir::Value tensor, mlir::ValueRange indices,
               mlir::RankedTensorType tile);
+
+/// All rows of `tensor` from the last of `indices` on, at least one.
+Stream emitStream(VectorBuilder &builder, mlir::Value tensor, mlir::ValueRange indices,
+                  int64_t ahead);
 
 /// Copies a view of f16 or bf16 rows to `buffer`, widened, as it lies.
 View emitWidened(VectorBuilder &builder, View view, mlir::Value buffer);

@@ -9,6 +9,10 @@
 using namespace mlir;
 using namespace tilewright;
 
+/// More rows than this need more registers for addresses than there are.
+static constexpr int64_t maxRows = 8;
+static constexpr int64_t cacheLineBits = 512;
+
 namespace {
 /// Emits the register tiles of one group of queries.
 struct RegisterTile {
@@ -54,11 +58,24 @@ struct RegisterTile {
                   [&](Value x, ValueRange sums) { return step(n.size(), windows, x, sums); });
   }
 
+  void fetch(Value n) {
+    for (const Stream &stream : product.streams) {
+      const auto type = cast<MemRefType>(stream.rows.getType());
+      const int64_t line = cacheLineBits / type.getElementTypeBitWidth();
+      Value row = arith::MinSIOp::create(b, b.offset(n, stream.ahead), b.offset(stream.count, -1));
+      for (int64_t column = 0; column < type.getDimSize(1); column += line)
+        memref::PrefetchOp::create(b, stream.rows, ValueRange{row, b.index(column)},
+                                   /*isWrite=*/false, /*localityHint=*/3, /*isDataCache=*/true);
+    }
+  }
+
   /// The tile of `rows` rows from `first` on; without products where `isEmpty`.
   SmallVector<Value> tile(int64_t rows, Value first, ValueRange carried, bool isEmpty = false) {
     SmallVector<Value> n, sums;
     for (int64_t r = 0; r < rows; ++r)
       n.push_back(b.offset(first, r));
+    for (Value row : n)
+      fetch(row);
     for (Value row : n)
       for (int64_t j = 0; j < vectors; ++j)
         sums.push_back(start(row, j));
@@ -70,9 +87,15 @@ struct RegisterTile {
     return result;
   }
 
+  /// Fewer vectors leave room for more rows, which keep both multiply-add units busy: a chain of
+  /// sums takes a new one each four cycles.
+  int64_t rowsFor(int64_t vectors) const {
+    return std::max(b.shape.rows, std::min(b.shape.rows * b.shape.vectors / vectors, maxRows));
+  }
+
   SmallVector<Value> allRows(ValueRange carried) {
     const auto [limit, count] = product.rows;
-    const int64_t rows = b.shape.rows;
+    const int64_t rows = rowsFor(vectors);
     SmallVector<Value> result = llvm::to_vector(carried);
     const auto whole = [&](Value n, ValueRange carried) { return tile(rows, n, carried); };
     if (!count) {

@@ -30,6 +30,13 @@ struct Extent {
   mlir::Value count = nullptr;
 };
 
+/// Rows of a tensor that will be read soon.
+struct Stream {
+  mlir::Value rows;  ///< rank-2 tensor in memory
+  mlir::Value count; ///< of its rows
+  int64_t ahead;     ///< its row that belongs to row 0 of the product
+};
+
 struct Product {
   mlir::Value lhs;       ///< scratch [depth][queries] of `type`
   mlir::Value rhs;       ///< rank-2 tensor in memory, of `type` or narrower
@@ -37,6 +44,8 @@ struct Product {
   Extent rows;           ///< rows from `count` up to `limit` get no products
   Extent depth;
   mlir::Type type; ///< f32 or f64
+  /// What is fetched while the rows are computed, a row for each.
+  llvm::SmallVector<Stream> streams = {};
 };
 
 /// The start of the accumulator of row n, vector j of the group.

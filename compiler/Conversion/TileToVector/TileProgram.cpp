@@ -34,8 +34,7 @@ static bool isTileType(Type type) {
          element.isSignlessInteger(8) || element.isSignlessInteger(1);
 }
 
-/// The tensor in memory that an op reads or writes; that it is an argument makes it known which
-/// tensors are the same.
+/// The tensor in memory that an op reads or writes.
 static Value tensorOf(Operation *op) {
   return TypeSwitch<Operation *, Value>(op)
       .Case<tile::LoadOp, tile::GatherOp>([](auto op) { return op.getSource(); })
@@ -43,10 +42,26 @@ static Value tensorOf(Operation *op) {
       .Default([](Operation *) { return Value(); });
 }
 
+/// The argument or temporary tensor that a tensor is, or is a view of; null for anything else. It
+/// makes known which tensors are the same.
+static Value originOf(Value tensor) {
+  while (Operation *op = tensor.getDefiningOp()) {
+    if (isa<memref::AllocOp>(op))
+      return tensor;
+    if (!isa<memref::ReinterpretCastOp, memref::ExtractStridedMetadataOp>(op))
+      return {};
+    tensor = op->getOperand(0);
+  }
+  return tensor;
+}
+
 static LogicalResult verifyProduct(tile::MmaOp product) {
-  if (!product.getRhs().getDefiningOp<tile::LoadOp>())
+  auto load = product.getRhs().getDefiningOp<tile::LoadOp>();
+  if (!load)
     return product.emitError(
         "the right-hand side of a product must be loaded: it is read in place");
+  if (isFolded(load.getSource(), load.getIndices(), load.getResult().getType()))
+    return product.emitError("the rows of a product's right-hand side must run over one dimension");
   return success();
 }
 
@@ -59,8 +74,9 @@ LogicalResult tilewright::verifyTileOp(Operation *op) {
   if (auto product = dyn_cast<tile::MmaOp>(op))
     return verifyProduct(product);
   Value tensor = tensorOf(op);
-  if (tensor && !isa<BlockArgument>(tensor))
-    return op->emitError("the tensor must be an argument of the function");
+  if (tensor && !originOf(tensor))
+    return op->emitError("the tensor must be an argument of the function, a temporary one, or a "
+                         "memref.reinterpret_cast of these");
   if (isa<tile::TileDialect>(op->getDialect()) || isa<scf::ForOp, scf::YieldOp>(op))
     return success();
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
@@ -86,14 +102,14 @@ LogicalResult tilewright::verifyTileProgram(Block &program) {
     if (op == program.getTerminator())
       return WalkResult::advance();
     if (isa<tile::LoadOp, tile::GatherOp>(op))
-      read.insert(tensorOf(op));
+      read.insert(originOf(tensorOf(op)));
     return WalkResult(verifyTileOp(op));
   });
   if (result.wasInterrupted())
     return failure();
   // Reads happen where their values are used, so a store must not change what they see.
   result = program.walk([&](tile::StoreOp store) {
-    if (!read.contains(store.getTarget()))
+    if (!read.contains(originOf(store.getTarget())))
       return WalkResult::advance();
     store.emitError("writes a tensor that the program also reads");
     return WalkResult::interrupt();
@@ -221,14 +237,38 @@ private:
   LogicalResult emit(tile::SoftmaxStepOp step) {
     tile::MmaOp root = homes.productOf(step);
     std::optional<Product> product;
-    if (root)
+    if (root) {
       product = operandsOf(root);
+      product->streams = streamsOf(step, root);
+    }
     takeOverOrSettle(step.getWeights(), step.getScores(), step);
     takeOverOrSettle(step.getNewReference(), step.getReference(), step);
     takeOverOrSettle(step.getNewSum(), step.getSum(), step);
     homes.settle(step.getAlpha());
     emitSoftmaxStep(b, step, homes, scalars, root, product ? &*product : nullptr);
     return success();
+  }
+
+  /// One vector of queries does little with what it reads: the keys of the next block and the
+  /// values of this one had better be on their way.
+  SmallVector<Stream> streamsOf(tile::SoftmaxStepOp step, tile::MmaOp root) {
+    SmallVector<Stream> streams;
+    if (b.shape.padded(step.getScores().getType().getDimSize(0)) > b.shape.lanes)
+      return streams;
+    const auto add = [&](tile::LoadOp load, int64_t ahead) {
+      if (load.getResult().getType().getElementType() ==
+              homes.restingType(load.getResult().getType().getElementType()) &&
+          llvm::all_of(load->getOperands(), [&](Value value) { return scalars.contains(value); }))
+        streams.push_back(
+            emitStream(b, scalar(load.getSource()), scalarsOf(load.getIndices()), ahead));
+    };
+    auto keys = root.getRhs().getDefiningOp<tile::LoadOp>();
+    add(keys, keys.getResult().getType().getDimSize(0));
+    for (Operation *user : step.getWeights().getUsers())
+      if (auto product = dyn_cast<tile::MmaOp>(user);
+          product && product.getLhs() == step.getWeights())
+        add(product.getRhs().getDefiningOp<tile::LoadOp>(), 0);
+    return streams;
   }
 
   void takeOverOrSettle(Value result, Value source, Operation *op) {

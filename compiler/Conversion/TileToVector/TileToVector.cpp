@@ -6,12 +6,11 @@
 
 #include "compiler/Conversion/Passes.h"
 #include "compiler/Conversion/TileToVector/TileProgram.h"
+#include "compiler/Conversion/TileToVector/WriteOutMath.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
 namespace tilewright {
 #define GEN_PASS_DEF_CONVERTTILETOVECTOR
@@ -24,36 +23,53 @@ using namespace tilewright;
 /// More scratch than this does not fit the stack of an executor's thread.
 static constexpr uint64_t maxScratchBytes = 4 << 20;
 
+/// More than any machine has, and few enough that sums do not overflow.
+static constexpr int64_t mostBytes = int64_t(1) << 56;
+
 static bool isTileConstant(Operation *op) {
   return isa<arith::ConstantOp>(op) && isa<TensorType>(op->getResultTypes().front());
 }
 
-/// The forall of a tile program: the only op of its function that is not scalar code, constants
-/// aside.
-static FailureOr<scf::ForallOp> findProgram(func::FuncOp function) {
-  scf::ForallOp program;
+/// A temporary tensor belongs to one launch, is written by one forall and read by later ones.
+static LogicalResult verifyTemporary(memref::AllocOp op) {
+  if (!op.getType().getLayout().isIdentity() || op.getType().getMemorySpace())
+    return op.emitError("a temporary tensor has no layout and no memory space");
+  const Type element = op.getType().getElementType();
+  if (!element.isF64() && !element.isF32() && !element.isInteger(32))
+    return op.emitError("a temporary tensor is of f64, f32 or i32");
+  for (Operation *user : op->getUsers())
+    if (!user->getParentOfType<scf::ForallOp>())
+      return user->emitError("a temporary tensor is used within scf.forall only");
+  return success();
+}
+
+/// The foralls of a tile program, which end its function; before them it has scalar code, constants
+/// and temporary tensors.
+static FailureOr<SmallVector<scf::ForallOp>> findPrograms(func::FuncOp function) {
+  SmallVector<scf::ForallOp> programs;
   if (!function.getBody().hasOneBlock())
     return function.emitError("a tile program must be one block");
   for (Operation &op : function.getBody().front().without_terminator()) {
     if (auto forall = dyn_cast<scf::ForallOp>(op)) {
-      if (program)
-        return forall.emitError("a tile program has one scf.forall; this is another");
       if (forall.getNumResults() != 0)
         return forall.emitError("the scf.forall of a tile program has no results: it stores");
-      program = forall;
+      programs.push_back(forall);
       continue;
     }
     if (isTileConstant(&op)) {
       if (failed(verifyTileOp(&op)))
         return failure();
+    } else if (auto temporary = dyn_cast<memref::AllocOp>(op)) {
+      if (failed(verifyTemporary(temporary)))
+        return failure();
     } else if (op.getNumRegions() != 0 || !isMemoryEffectFree(&op) ||
                llvm::any_of(op.getResultTypes(), llvm::IsaPred<TensorType>)) {
       return op.emitError("outside of the scf.forall, a tile program has only scalar code");
     }
-    if (program)
+    if (!programs.empty() && !op.hasTrait<OpTrait::ConstantLike>())
       return op.emitError("a tile program ends with its scf.forall");
   }
-  return program;
+  return programs;
 }
 
 static bool usesDouble(scf::ForallOp program) {
@@ -79,8 +95,8 @@ struct TileToVector : tilewright::impl::ConvertTileToVectorBase<TileToVector> {
     for (auto function : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
       if (function.isExternal())
         continue;
-      FailureOr<scf::ForallOp> program = findProgram(function);
-      if (failed(program) || (*program && failed(convert(function, *program))))
+      FailureOr<SmallVector<scf::ForallOp>> programs = findPrograms(function);
+      if (failed(programs) || (!programs->empty() && failed(convert(function, *programs))))
         return signalPassFailure();
     }
   }
@@ -116,14 +132,43 @@ struct TileToVector : tilewright::impl::ConvertTileToVectorBase<TileToVector> {
     return result;
   }
 
-  LogicalResult convert(func::FuncOp function, scf::ForallOp program) {
+  /// One pair of functions for each forall, `X` and `X_items` for the first, `X_2` and `X_2_items`
+  /// for the second, which may start when all items of the first are done; and with temporary
+  /// tensors one function for the memory that they share.
+  LogicalResult convert(func::FuncOp function, ArrayRef<scf::ForallOp> programs) {
+    const std::string name = function.getName().str();
+    const bool hasTemporaries = !function.getOps<memref::AllocOp>().empty();
+    SmallVector<std::string> taken;
+    if (hasTemporaries)
+      taken.push_back(name + "_workspace");
+    for (size_t phase = 1; phase <= programs.size(); ++phase) {
+      if (phase > 1)
+        taken.push_back(phaseName(name, phase));
+      taken.push_back(phaseName(name, phase) + "_items");
+    }
+    for (const std::string &other : taken)
+      if (getOperation().lookupSymbol(other))
+        return function.emitError() << "needs the name " << other << ", which is taken";
+
+    function.setName(name + "_tiles");
+    if (hasTemporaries)
+      emitWorkspace(function, name + "_workspace");
+    for (auto [i, program] : llvm::enumerate(programs))
+      if (failed(convert(function, program, phaseName(name, i + 1), hasTemporaries)))
+        return failure();
+    function.erase();
+    return success();
+  }
+
+  static std::string phaseName(const std::string &name, size_t phase) {
+    return phase == 1 ? name : name + "_" + std::to_string(phase);
+  }
+
+  LogicalResult convert(func::FuncOp function, scf::ForallOp program, const std::string &name,
+                        bool hasTemporaries) {
     if (failed(verifyTileProgram(*program.getBody())))
       return failure();
-    const bool isDouble = usesDouble(program);
-    VectorShape shape = {isDouble ? lanes / 2 : lanes, vectors, rows, lanes > 4};
-    const std::string name = function.getName().str();
-    if (getOperation().lookupSymbol(name + "_items"))
-      return function.emitError() << "needs the name " << name << "_items, which is taken";
+    const VectorShape shape = shapeFor(usesDouble(program));
     const Type index = IndexType::get(&getContext());
 
     IRMapping scalars;
@@ -136,10 +181,15 @@ struct TileToVector : tilewright::impl::ConvertTileToVectorBase<TileToVector> {
     func::ReturnOp::create(counting, count);
 
     IRMapping itemScalars;
-    function.setName(name + "_tiles");
-    auto item = start(function, name, index, {}, itemScalars);
+    SmallVector<Type> more;
+    if (hasTemporaries)
+      more.push_back(workspaceType());
+    more.push_back(index);
+    auto item = start(function, name, more, {}, itemScalars);
     VectorBuilder b(program.getLoc(), &item.getBody().front(), shape);
     emitItem(b, function, program, item.getArguments().back(), itemScalars);
+    if (hasTemporaries)
+      emitTemporaries(b, function, item.getArguments().drop_back().back(), itemScalars);
     FailureOr<uint64_t> bytes = emitTileProgram(b, *program.getBody(), itemScalars);
     if (failed(bytes))
       return failure();
@@ -149,38 +199,81 @@ struct TileToVector : tilewright::impl::ConvertTileToVectorBase<TileToVector> {
     item->setAttr("tilewright.scratch_bytes", b.getI64IntegerAttr(*bytes));
     b.setLoc(function.getLoc());
     func::ReturnOp::create(b);
-    function.erase();
     writeOutMath(item, shape);
     return success();
   }
 
-  /// What a score function computes in f32 needs no library either.
-  static void writeOutMath(func::FuncOp function, VectorShape shape) {
-    RewritePatternSet patterns(function.getContext());
-    populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
-      return llvm::is_contained({"math.exp", "math.log", "math.log2", "math.tanh"}, name);
-    });
-    walkAndApplyPatterns(function, std::move(patterns));
-    if (shape.fusedMultiplyAdd)
-      return;
-    function.walk([](math::FmaOp op) {
-      OpBuilder builder(op);
-      Value product = arith::MulFOp::create(builder, op.getLoc(), op.getA(), op.getB());
-      op.replaceAllUsesWith(
-          arith::AddFOp::create(builder, op.getLoc(), product, op.getC()).getResult());
-      op.erase();
-    });
+  VectorShape shapeFor(bool isDouble) const {
+    return {isDouble ? lanes / 2 : lanes, vectors, rows, lanes > 4};
   }
 
-  /// The scalar code before the forall, and the forall's number of iterations in each dimension.
+  //===--------------------------------------------------------------------===//
+  // Temporary tensors
+  //===--------------------------------------------------------------------===//
+
+  MemRefType workspaceType() {
+    return MemRefType::get({ShapedType::kDynamic}, IntegerType::get(&getContext(), 8));
+  }
+
+  /// `name`(arguments...) -> the bytes that the temporary tensors of a launch take together.
+  void emitWorkspace(func::FuncOp function, const std::string &name) {
+    IRMapping scalars;
+    auto workspace = start(function, name, {}, IndexType::get(&getContext()), scalars);
+    VectorBuilder b(function.getLoc(), &workspace.getBody().front(), shapeFor(false));
+    emitScalars(b, function, scalars);
+    Value end = b.index(0);
+    for (auto temporary : function.getOps<memref::AllocOp>())
+      end = emitEnd(b, temporary, end, scalars);
+    func::ReturnOp::create(b, end);
+  }
+
+  void emitTemporaries(VectorBuilder &b, func::FuncOp function, Value workspace,
+                       IRMapping &scalars) {
+    Value offset = b.index(0);
+    for (auto temporary : function.getOps<memref::AllocOp>()) {
+      SmallVector<Value> extents = llvm::map_to_vector(
+          temporary.getDynamicSizes(), [&](Value extent) { return scalars.lookup(extent); });
+      scalars.map(temporary.getResult(),
+                  memref::ViewOp::create(b, temporary.getType(), workspace, offset, extents));
+      offset = emitEnd(b, temporary, offset, scalars);
+    }
+  }
+
+  /// Where a temporary tensor that starts at `offset` ends, rounded up to whole cache lines.
+  /// Extents that no memory could hold give a size that no caller has.
+  static Value emitEnd(VectorBuilder &b, memref::AllocOp temporary, Value offset,
+                       IRMapping &scalars) {
+    const MemRefType type = temporary.getType();
+    const Type i64 = b.getI64Type();
+    uint64_t known = type.getElementTypeBitWidth() / 8;
+    for (int64_t extent : type.getShape())
+      known =
+          ShapedType::isDynamic(extent) ? known : llvm::SaturatingMultiply<uint64_t>(known, extent);
+    Value bytes = b.integer(i64, std::min<uint64_t>(known, mostBytes));
+    for (Value extent : temporary.getDynamicSizes()) {
+      auto product = arith::MulUIExtendedOp::create(
+          b, bytes, arith::IndexCastOp::create(b, i64, scalars.lookup(extent)));
+      Value fits =
+          arith::CmpIOp::create(b, arith::CmpIPredicate::eq, product.getHigh(), b.integer(i64, 0));
+      bytes = arith::SelectOp::create(b, fits, product.getLow(), b.integer(i64, mostBytes));
+      bytes = arith::MinUIOp::create(b, bytes, b.integer(i64, mostBytes));
+    }
+    Value lines = arith::CeilDivUIOp::create(
+        b, arith::IndexCastOp::create(b, b.getIndexType(), bytes), b.index(64));
+    return arith::AddIOp::create(b, offset, arith::MulIOp::create(b, lines, b.index(64)));
+  }
+
+  /// The scalar code of the function.
+  static void emitScalars(VectorBuilder &b, func::FuncOp function, IRMapping &scalars) {
+    for (Operation &op : function.getBody().front().without_terminator())
+      if (!isa<scf::ForallOp, memref::AllocOp>(op) && !isTileConstant(&op))
+        b.clone(op, scalars);
+  }
+
+  /// The scalar code, and the forall's number of iterations in each dimension.
   SmallVector<Value> emitExtents(VectorBuilder &b, func::FuncOp function, scf::ForallOp program,
                                  IRMapping &scalars) {
-    for (Operation &op : function.getBody().front()) {
-      if (&op == program)
-        break;
-      if (!isTileConstant(&op))
-        b.clone(op, scalars);
-    }
+    emitScalars(b, function, scalars);
     SmallVector<Value> extents;
     for (auto [low, high, step] : llvm::zip_equal(bounds(b, program.getMixedLowerBound(), scalars),
                                                   bounds(b, program.getMixedUpperBound(), scalars),

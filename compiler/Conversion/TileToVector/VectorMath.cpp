@@ -84,8 +84,10 @@ Value tilewright::exponentialOfDifference(VectorBuilder &b, Value larger, Value 
 Value tilewright::exponentialBase2(VectorBuilder &b, Value x) {
   const Type type = x.getType();
   // 2^127.9 is a normal number, but the power that its rounded exponent asks for is not.
-  Value result = b.multiply(unlimitedExponential(b, x, 1), b.real(type, 2));
-  result = b.choose(arith::CmpFPredicate::OLE, x, b.real(type, -125.5), b.real(type, 0), result);
+  Value result = b.choose(arith::CmpFPredicate::OGT, x, b.real(type, 0),
+                          b.multiply(unlimitedExponential(b, x, 1), b.real(type, 2)),
+                          unlimitedExponential(b, x, 0));
+  result = b.choose(arith::CmpFPredicate::OLT, x, b.real(type, -126), b.real(type, 0), result);
   return b.choose(arith::CmpFPredicate::OGE, x, b.real(type, 128),
                   b.real(type, std::numeric_limits<double>::infinity()), result);
 }
@@ -95,7 +97,7 @@ Value tilewright::exponentialBase2(VectorBuilder &b, Value x) {
 // R's terms are those of the series, since z <= 0.0295 makes them few; 2 s = f - s f, and the sum
 // is ordered so that the rounded parts are small beside f and k ln 2 (as in FreeBSD's msun,
 // e_log.c).
-Value tilewright::naturalLogarithm(VectorBuilder &b, Value x) {
+static Value logarithm(VectorBuilder &b, Value x, bool isBase2) {
   const Type type = x.getType();
   const Format format = formatOf(b, x);
   const bool isDouble = format.mantissaBits == 52;
@@ -129,15 +131,32 @@ Value tilewright::naturalLogarithm(VectorBuilder &b, Value x) {
     series = b.multiplyAdd(series, z, real(2.0 / (2 * term + 1)));
   series = b.multiply(series, z);
   Value halfSquare = b.multiply(b.multiply(f, f), real(0.5));
-  Value low = b.multiplyAdd(k, real(isDouble ? ln2LowDouble : ln2LowSingle),
-                            b.multiply(s, b.add(halfSquare, series)));
-  Value result = b.subtract(f, b.subtract(halfSquare, low));
-  result = b.add(b.multiply(k, real(isDouble ? ln2HighDouble : ln2HighSingle)), result);
+  Value correction = b.multiply(s, b.add(halfSquare, series));
+  Value result;
+  if (isBase2) {
+    // log2(1 + f) is 0 where k is all, so that powers of two are exact.
+    Value rest = b.subtract(f, b.subtract(halfSquare, correction));
+    result = b.multiplyAdd(rest, real(log2OfE), k);
+  } else {
+    Value low = b.multiplyAdd(k, real(isDouble ? ln2LowDouble : ln2LowSingle), correction);
+    result = b.subtract(f, b.subtract(halfSquare, low));
+    result = b.add(b.multiply(k, real(isDouble ? ln2HighDouble : ln2HighSingle)), result);
+  }
 
   const double infinity = std::numeric_limits<double>::infinity();
   Value special = b.choose(arith::CmpFPredicate::OEQ, x, real(0), real(-infinity), x);
+  special = b.choose(arith::CmpFPredicate::OLT, x, real(0),
+                     real(std::numeric_limits<double>::quiet_NaN()), special);
   Value isOrdinary =
       arith::AndIOp::create(b, arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, x, real(0)),
                             arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x, real(infinity)));
   return arith::SelectOp::create(b, isOrdinary, result, special);
+}
+
+Value tilewright::naturalLogarithm(VectorBuilder &b, Value x) {
+  return logarithm(b, x, /*isBase2=*/false);
+}
+
+Value tilewright::logarithmBase2(VectorBuilder &b, Value x) {
+  return logarithm(b, x, /*isBase2=*/true);
 }

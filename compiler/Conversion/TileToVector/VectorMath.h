@@ -25,9 +25,10 @@ mlir::Value exponentialOfDifference(VectorBuilder &builder, mlir::Value a, mlir:
 /// 2^x in f32 within about 1 ulp for any x: 0 below the normal numbers, inf above, NaN for NaN.
 mlir::Value exponentialBase2(VectorBuilder &builder, mlir::Value x);
 
-/// The natural logarithm of x >= 0, within about 1 ulp (f64: 2 ulp): -inf for 0, inf for inf, NaN
-/// for NaN.
+/// Logarithms within about 1 ulp (f64: 2 ulp), of subnormal numbers too: -inf for 0, NaN for less,
+/// inf for inf, NaN for NaN. Those to base 2 of powers of two are exact.
 mlir::Value naturalLogarithm(VectorBuilder &builder, mlir::Value x);
+mlir::Value logarithmBase2(VectorBuilder &builder, mlir::Value x);
 
 } // namespace tilewright
 

@@ -27,8 +27,13 @@
 using namespace tilewright;
 
 namespace {
-using CountItems = int64_t(void *const *arguments);
+using Count = int64_t(void *const *arguments);
 using RunItem = void(void *const *arguments, int64_t item);
+using RunItemWithWorkspace = void(void *const *arguments, MemRefDescriptor *workspace,
+                                  int64_t item);
+
+/// Temporary tensors start at whole cache lines, wherever the caller's memory does.
+constexpr size_t workspaceAlignment = 64;
 
 /// Above this an item does not run on the caller's thread, whose stack may be small.
 constexpr int64_t maxScratchOnCaller = int64_t{128} << 10;
@@ -106,14 +111,49 @@ llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> createJit(const CpuTarget &tar
   return jit;
 }
 
-struct LoadedCode {
-  std::unique_ptr<llvm::orc::LLJIT> jit;
-  CountItems *countItems = nullptr;
-  RunItem *runItem = nullptr;
+/// The names of a kernel's entry points.
+struct EntryPoints {
+  struct Phase {
+    std::string countItems, runItem;
+  };
+  std::vector<Phase> phases;
+  std::string workspaceBytes;
 };
 
-Result<LoadedCode> load(llvm::StringRef object, const CpuTarget &target, llvm::StringRef countItems,
-                        llvm::StringRef runItem) {
+struct LoadedCode {
+  struct Phase {
+    Count *countItems;
+    void *runItem;
+  };
+  std::unique_ptr<llvm::orc::LLJIT> jit;
+  std::vector<Phase> phases;
+  Count *workspaceBytes = nullptr;
+};
+
+Result<EntryPoints> addEntryPoints(llvm::Module &module, const Signature &signature) {
+  EntryPoints entries;
+  std::optional<Error> error;
+  const auto add = [&](const std::string &callee, size_t extraArguments) {
+    Result<std::string> name = addEntryPoint(module, callee, signature, extraArguments);
+    if (!name && !error)
+      error = name.error();
+    return name ? *name : std::string();
+  };
+  for (int64_t phase = 1; phase <= signature.phases; ++phase) {
+    const std::string name =
+        phase == 1 ? signature.function : fmt::format("{}_{}", signature.function, phase);
+    entries.phases.push_back(
+        {add(name + "_items", 0), add(name, signature.hasWorkspace ? size_t{2} : size_t{1})});
+  }
+  if (signature.hasWorkspace)
+    entries.workspaceBytes = add(signature.function + "_workspace", 0);
+  if (error)
+    return *error;
+  return entries;
+}
+
+Result<LoadedCode> load(llvm::StringRef object, const CpuTarget &target,
+                        const EntryPoints &entries) {
   auto jit = createJit(target);
   if (!jit)
     return internalError("code cannot be placed in memory: {}", llvm::toString(jit.takeError()));
@@ -121,22 +161,62 @@ Result<LoadedCode> load(llvm::StringRef object, const CpuTarget &target, llvm::S
   auto reason = std::make_shared<std::string>();
   (*jit)->getExecutionSession().setErrorReporter(
       [reason](llvm::Error error) { *reason = llvm::toString(std::move(error)); });
-  auto failed = [&](llvm::Error error) {
+  std::optional<Error> failure;
+  const auto fail = [&](llvm::Error error) {
     std::string message = llvm::toString(std::move(error));
-    return internalError("code could not be placed in memory: {}",
-                         reason->empty() ? message : *reason);
+    if (!failure)
+      failure = internalError("code could not be placed in memory: {}",
+                              reason->empty() ? message : *reason);
   };
   if (llvm::Error error =
           (*jit)->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(object, "tilewright")))
-    return failed(std::move(error));
-  auto count = (*jit)->lookup(countItems);
-  if (!count)
-    return failed(count.takeError());
-  auto run = (*jit)->lookup(runItem);
-  if (!run)
-    return failed(run.takeError());
-  return LoadedCode{std::move(*jit), count->toPtr<CountItems *>(), run->toPtr<RunItem *>()};
+    fail(std::move(error));
+  const auto find = [&](const std::string &name) {
+    llvm::orc::ExecutorAddr address;
+    if (failure)
+      return address;
+    if (auto found = (*jit)->lookup(name))
+      address = *found;
+    else
+      fail(found.takeError());
+    return address;
+  };
+  LoadedCode code;
+  for (const auto &[countItems, runItem] : entries.phases)
+    code.phases.push_back({find(countItems).toPtr<Count *>(), find(runItem).toPtr<void *>()});
+  if (!entries.workspaceBytes.empty())
+    code.workspaceBytes = find(entries.workspaceBytes).toPtr<Count *>();
+  if (failure)
+    return *failure;
+  code.jit = std::move(*jit);
+  return code;
 }
+
+/// Arguments of which only the problem's extents mean something: what a workspace may depend on.
+class ExtentsOnly {
+public:
+  ExtentsOnly(const Signature &signature, const ProblemSizes &sizes)
+      : descriptors(signature.arguments.size()) {
+    for (size_t i = 0; i < descriptors.size(); ++i) {
+      const KernelArgument &argument = signature.arguments[i];
+      const bool isKey = argument.name == "key" || argument.name == "value";
+      const int64_t extents[] = {sizes.batch, isKey ? sizes.kvHeads : sizes.heads,
+                                 isKey ? sizes.keyLength : sizes.queryLength};
+      for (size_t dim = 0; dim < argument.shape.size(); ++dim)
+        descriptors[i].extentsAndStrides[dim] = dim < std::size(extents) ? extents[dim] : 0;
+      pointerList.push_back(&descriptors[i]);
+    }
+  }
+  ExtentsOnly(const ExtentsOnly &) = delete;
+  ExtentsOnly &operator=(const ExtentsOnly &) = delete;
+
+  void *const *pointers() const { return pointerList.data(); }
+
+private:
+  /// A scalar's pointer leads to the null at the start of one.
+  std::vector<MemRefDescriptor> descriptors;
+  std::vector<void *> pointerList;
+};
 
 class CpuKernel : public Kernel::Implementation {
 public:
@@ -144,16 +224,18 @@ public:
       : code(std::move(code)), signature(std::move(signature)),
         expressions(std::move(expressions)) {}
 
-  /// Kernels of this target keep their scratch on the stack.
+  /// Scratch is on the stack; the workspace is for what passes from one phase to the next.
   Result<size_t> workspaceSize(const ProblemSizes &sizes) const override {
     Status checked = expression::checkSizes(
         {sizes.batch, sizes.heads, sizes.kvHeads, sizes.queryLength, sizes.keyLength});
     if (!checked)
       return checked.error();
-    return size_t{0};
+    if (!code.workspaceBytes)
+      return size_t{0};
+    return workspaceFor(ExtentsOnly(signature, sizes).pointers());
   }
 
-  Status run(const Arguments &arguments, std::span<std::byte>,
+  Status run(const Arguments &arguments, std::span<std::byte> workspace,
              const Execution &execution) const override {
     LaunchArguments launch;
     if (Status checked = launch.check(signature.arguments, expressions, arguments); !checked)
@@ -161,16 +243,42 @@ public:
     if (launch.nothingToDo())
       return {};
     const MemRefs memrefs(launch);
+    const size_t needed = code.workspaceBytes ? workspaceFor(memrefs.pointers()) : 0;
+    if (workspace.size() < needed)
+      return invalidArgument("workspace has {} bytes; this launch needs {} (see workspaceSize)",
+                             workspace.size(), needed);
+    const auto address = reinterpret_cast<uintptr_t>(workspace.data());
+    void *aligned = reinterpret_cast<void *>(llvm::alignTo(address, workspaceAlignment));
+    MemRefDescriptor temporary{aligned, aligned, 0, {static_cast<int64_t>(workspace.size()), 1}};
+    for (const LoadedCode::Phase &phase : code.phases)
+      if (Status done = runPhase(phase, memrefs, temporary, execution); !done)
+        return done;
+    return {};
+  }
+
+private:
+  size_t workspaceFor(void *const *pointers) const {
+    const auto bytes = static_cast<size_t>(code.workspaceBytes(pointers));
+    return bytes == 0 ? 0 : bytes + workspaceAlignment - 1;
+  }
+
+  Status runPhase(const LoadedCode::Phase &phase, const MemRefs &memrefs,
+                  MemRefDescriptor &temporary, const Execution &execution) const {
     void *const *pointers = memrefs.pointers();
-    const int64_t items = code.countItems(pointers);
+    const int64_t items = phase.countItems(pointers);
     if (items <= 0)
       return {};
-
-    std::atomic<int64_t> next = 0;
+    std::atomic<int64_t> next = items;
+    // Backwards: under a causal mask a head's last blocks of queries have the most keys, and what
+    // is light ends a launch evenly.
     const std::function<void()> work = [&] {
       FloatingEnvironment environment;
-      for (int64_t item = next++; item < items; item = next++)
-        code.runItem(pointers, item);
+      for (int64_t item = --next; item >= 0; item = --next) {
+        if (signature.hasWorkspace)
+          reinterpret_cast<RunItemWithWorkspace *>(phase.runItem)(pointers, &temporary, item);
+        else
+          reinterpret_cast<RunItem *>(phase.runItem)(pointers, item);
+      }
     };
     const auto threads = static_cast<unsigned>(std::min<int64_t>(
         items, execution.threads ? execution.threads
@@ -181,7 +289,6 @@ public:
     return {};
   }
 
-private:
   LoadedCode code;
   Signature signature;
   LaunchExpressions expressions;
@@ -201,19 +308,14 @@ Result<Kernel> tilewright::makeCpuKernel(mlir::ModuleOp llvmModule, const CpuTar
   Result<std::unique_ptr<llvm::Module>> module = translateToLLVM(llvmModule, target, context);
   if (!module)
     return module.error();
-  Result<std::string> count =
-      addEntryPoint(**module, signature.function + "_items", signature, /*extraArguments=*/0);
-  if (!count)
-    return count.error();
-  Result<std::string> item =
-      addEntryPoint(**module, signature.function, signature, /*extraArguments=*/1);
-  if (!item)
-    return item.error();
+  Result<EntryPoints> entries = addEntryPoints(**module, signature);
+  if (!entries)
+    return entries.error();
   Result<std::string> object = emitObject(**module, target);
   if (!object)
     return object.error();
 
-  Result<LoadedCode> code = load(*object, target, *count, *item);
+  Result<LoadedCode> code = load(*object, target, *entries);
   if (!code)
     return code.error();
   return Kernel(std::make_shared<const CpuKernel>(*std::move(code), std::move(signature),

@@ -101,11 +101,11 @@ Result<std::vector<KernelArgument>> argumentsOf(func::FuncOp function, unsigned 
   return arguments;
 }
 
-/// What all stack buffers of the module take together, each rounded up to its alignment.
-Result<int64_t> scratchBytesOf(ModuleOp module) {
+/// What the stack buffers of a function take together, each rounded up to its alignment.
+Result<int64_t> scratchBytesOf(func::FuncOp function) {
   int64_t total = 0;
   std::optional<Error> error;
-  module.walk([&](memref::AllocaOp buffer) {
+  function.walk([&](memref::AllocaOp buffer) {
     MemRefType type = buffer.getType();
     std::optional<DType> dtype = dtypeOf(type.getElementType());
     int64_t bytes = dtype ? static_cast<int64_t>(sizeOf(*dtype)) : int64_t{8};
@@ -128,43 +128,76 @@ Result<int64_t> scratchBytesOf(ModuleOp module) {
     return *error;
   return total;
 }
+
+/// The functions of one phase.
+struct Phase {
+  func::FuncOp count, item;
+};
+
+/// Every pair of functions @X and @X_items.
+SmallVector<Phase> findPhases(ModuleOp module) {
+  SmallVector<Phase> phases;
+  for (func::FuncOp function : module.getOps<func::FuncOp>()) {
+    if (!function.getName().ends_with(itemsSuffix) || function.isExternal())
+      continue;
+    auto item = module.lookupSymbol<func::FuncOp>(function.getName().drop_back(itemsSuffix.size()));
+    if (item && !item.isExternal())
+      phases.push_back({function, item});
+  }
+  return phases;
+}
+
+/// What an item function takes beyond the arguments of the others.
+SmallVector<Type> moreArguments(MLIRContext *context, bool hasWorkspace) {
+  SmallVector<Type> types;
+  if (hasWorkspace)
+    types.push_back(MemRefType::get({ShapedType::kDynamic}, IntegerType::get(context, 8)));
+  types.push_back(IndexType::get(context));
+  return types;
+}
+
+bool returnsIndex(func::FuncOp function) {
+  return function.getNumResults() == 1 && function.getResultTypes().front().isIndex();
+}
 } // namespace
 
 Result<Signature> tilewright::extractSignature(ModuleOp vectorModule) {
-  Signature signature;
-  func::FuncOp count, item;
-  for (func::FuncOp function : vectorModule.getOps<func::FuncOp>()) {
-    if (!function.getName().ends_with(itemsSuffix) || function.isExternal())
-      continue;
-    auto other =
-        vectorModule.lookupSymbol<func::FuncOp>(function.getName().drop_back(itemsSuffix.size()));
-    if (!other || other.isExternal())
-      continue;
-    if (item)
-      return unsupported("the module has two kernels, @{} and @{}, and one is expected",
-                         item.getName().str(), other.getName().str());
-    count = function;
-    item = other;
-  }
-  if (!item)
+  SmallVector<Phase> phases = findPhases(vectorModule);
+  if (phases.empty())
     return invalidArgument("the module has no kernel, which is two functions @X and @X_items");
+  Signature signature;
+  signature.phases = static_cast<int64_t>(phases.size());
+  func::FuncOp first = phases.front().item;
+  signature.function = first.getName().str();
+  auto workspace = vectorModule.lookupSymbol<func::FuncOp>(signature.function + "_workspace");
+  signature.hasWorkspace = workspace && !workspace.isExternal();
+  const ArrayRef<Type> types = phases.front().count.getArgumentTypes();
+  if (signature.hasWorkspace && (workspace.getArgumentTypes() != types || !returnsIndex(workspace)))
+    return invalidArgument("@{} must take the arguments of @{} and return an index",
+                           workspace.getName().str(), phases.front().count.getName().str());
 
-  ArrayRef<Type> countTypes = count.getArgumentTypes(), itemTypes = item.getArgumentTypes();
-  if (itemTypes.empty() || itemTypes.drop_back() != countTypes || !itemTypes.back().isIndex() ||
-      item.getNumResults() != 0 || count.getNumResults() != 1 ||
-      !count.getResultTypes().front().isIndex())
-    return invalidArgument("@{} must take the arguments of @{} and an index, and return nothing; "
-                           "@{} must return an index",
-                           item.getName().str(), count.getName().str(), count.getName().str());
-
-  Result<std::vector<KernelArgument>> arguments = argumentsOf(item, countTypes.size());
+  SmallVector<Type> itemTypes(types);
+  llvm::append_range(itemTypes, moreArguments(vectorModule.getContext(), signature.hasWorkspace));
+  for (auto [i, phase] : llvm::enumerate(phases)) {
+    auto [count, item] = phase;
+    if (i > 0 && item.getName() != signature.function + "_" + std::to_string(i + 1))
+      return unsupported("the module has two kernels, @{} and @{}, and one is expected",
+                         first.getName().str(), item.getName().str());
+    if (count.getArgumentTypes() != types || item.getArgumentTypes() != ArrayRef(itemTypes) ||
+        item.getNumResults() != 0 || !returnsIndex(count))
+      return invalidArgument(
+          "@{} must take the arguments of @{} and{} an index, and return nothing; @{} must return "
+          "an index",
+          item.getName().str(), phases.front().count.getName().str(),
+          signature.hasWorkspace ? " a memref<?xi8> and" : "", count.getName().str());
+    Result<int64_t> scratchBytes = scratchBytesOf(item);
+    if (!scratchBytes)
+      return scratchBytes.error();
+    signature.scratchBytes = std::max(signature.scratchBytes, *scratchBytes);
+  }
+  Result<std::vector<KernelArgument>> arguments = argumentsOf(first, types.size());
   if (!arguments)
     return arguments.error();
-  Result<int64_t> scratchBytes = scratchBytesOf(vectorModule);
-  if (!scratchBytes)
-    return scratchBytes.error();
-  signature.function = item.getName().str();
   signature.arguments = *std::move(arguments);
-  signature.scratchBytes = *scratchBytes;
   return signature;
 }

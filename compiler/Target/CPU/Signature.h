@@ -26,8 +26,12 @@ class ModuleOp;
 namespace tilewright {
 
 struct Signature {
-  /// X, without "_items".
+  /// X, without "_items", and the functions of further phases, "X_2", "X_3", ...: a phase starts
+  /// when all items of the one before are done.
   std::string function;
+  int64_t phases = 1;
+  /// Whether there is "X_workspace" and all X take temporary memory of so many bytes.
+  bool hasWorkspace = false;
   /// Named by the attribute attn.name. An i8 memref is U8.
   std::vector<KernelArgument> arguments;
   /// Stack that one item uses for its tiles.

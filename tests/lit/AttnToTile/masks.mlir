@@ -38,8 +38,8 @@ func.func @causal(%q: !qkv, %k: !qkv, %v: !qkv, %o: !qkv, %scale: f32) {
   // CHECK-NOT: arith.select
   // CHECK: scf.yield
   // CHECK: scf.for %{{.*}} = %full_end to %end
-  // CHECK: %[[QI:.*]] = tile.coord %{{.*}}, dim = 0
   // CHECK: %[[KI:.*]] = tile.coord %{{.*}}, dim = 1
+  // CHECK: %[[QI:.*]] = tile.coord %{{.*}}, dim = 0
   // CHECK: arith.cmpi sle, %[[KI]], %[[QI]]
   // CHECK-NOT: scf.for
   attn.forward q(%q : !qkv) k(%k : !qkv) v(%v : !qkv) o(%o : !qkv) scale(%scale : f32)

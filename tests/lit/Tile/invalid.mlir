@@ -47,16 +47,16 @@ func.func @load_rank(%t: memref<?xf32>, %i: index) {
 // -----
 
 func.func @load_indices(%t: memref<?x?x?x8xf32>, %i: index) {
-  // expected-error@+1 {{'tile.load' op has 2 indices; a tile of rank 2 in a tensor of rank 4 takes 3}}
-  %x = tile.load %t[%i, %i] : memref<?x?x?x8xf32> -> tensor<4x8xf32>
+  // expected-error@+1 {{'tile.load' op has 1 indices; a tile of rank 2 in a tensor of rank 4 takes 3, or one fewer where rows run over two dimensions}}
+  %x = tile.load %t[%i] : memref<?x?x?x8xf32> -> tensor<4x8xf32>
   return
 }
 
 // -----
 
-func.func @load_row_indices(%t: memref<?x?xf32>, %i: index) {
-  // expected-error@+1 {{'tile.load' op has 1 indices; a tile of rank 1 in a tensor of rank 2 takes 2}}
-  %x = tile.load %t[%i] : memref<?x?xf32> -> tensor<4xf32>
+func.func @load_row_indices(%t: memref<?x?x?xf32>, %i: index) {
+  // expected-error@+1 {{'tile.load' op has 1 indices; a tile of rank 1 in a tensor of rank 3 takes 3, or one fewer where rows run over two dimensions}}
+  %x = tile.load %t[%i] : memref<?x?x?xf32> -> tensor<4xf32>
   return
 }
 

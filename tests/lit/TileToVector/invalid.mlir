@@ -22,11 +22,42 @@ func.func @taken_items() {
 
 // -----
 
-func.func @two_programs() {
+func.func @second_reads_what_it_writes(%x: memref<?x4xf32>) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?x4xf32>
+  %t = memref.alloc(%n) : memref<?x4xf32>
   scf.forall (%i) in (4) {
+    %a = tile.load %x[%i] : memref<?x4xf32> -> tensor<1x4xf32>
+    tile.store %a, %t[%i] : tensor<1x4xf32>, memref<?x4xf32>
   }
-  // expected-error@+1 {{a tile program has one scf.forall; this is another}}
   scf.forall (%i) in (4) {
+    %a = tile.load %t[%i] : memref<?x4xf32> -> tensor<1x4xf32>
+    // expected-error@+1 {{writes a tensor that the program also reads}}
+    tile.store %a, %t[%i] : tensor<1x4xf32>, memref<?x4xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @temporary_in_scalar_code(%n: index) {
+  %t = memref.alloc(%n) : memref<?x4xf32>
+  %c0 = arith.constant 0 : index
+  // expected-error@+1 {{a temporary tensor is used within scf.forall only}}
+  %m = memref.dim %t, %c0 : memref<?x4xf32>
+  scf.forall (%i) in (%m) {
+  }
+  return
+}
+
+// -----
+
+func.func @folded_rhs(%x: memref<?x?x4xf32>, %y: memref<?x4xf32>) {
+  scf.forall (%i) in (4) {
+    %a = tile.load %y[%i] : memref<?x4xf32> -> tensor<8x4xf32>
+    %b = tile.load %x[%i] : memref<?x?x4xf32> -> tensor<8x4xf32>
+    // expected-error@+1 {{the rows of a product's right-hand side must run over one dimension}}
+    %c = tile.mma %a, %b {transpose_rhs} : tensor<8x4xf32>, tensor<8x4xf32> -> tensor<8x8xf32>
   }
   return
 }
@@ -109,7 +140,7 @@ func.func @read_and_written(%x: memref<?x4xf32>, %n: index) {
 func.func @not_an_argument(%x: memref<4x4xf32>, %n: index) {
   scf.forall (%i) in (4) {
     %y = memref.cast %x : memref<4x4xf32> to memref<?x4xf32>
-    // expected-error@+1 {{the tensor must be an argument of the function}}
+    // expected-error@+1 {{the tensor must be an argument of the function, a temporary one, or a memref.reinterpret_cast of these}}
     %t = tile.load %y[%n] : memref<?x4xf32> -> tensor<4x4xf32>
   }
   return

@@ -178,7 +178,7 @@ TEST(Compile, ThePipelineStartsAtTheFirstStage) {
   const Result<Compilation> whole = compile(slidingWindow(), portable);
   EXPECT_THAT(whole->pipeline(),
               testing::StartsWith("builtin.module(canonicalize,cse,assign-schedule{block-q=12 "
-                                  "block-kv=48},convert-attn-to-tile,"));
+                                  "block-kv=48},convert-attn-to-tile{decode-q="));
   const Result<Compilation> rest = compileText(textOf(whole, Stage::Tile), Stage::Tile, portable);
   EXPECT_THAT(rest->pipeline(), Not(HasSubstr("attn")));
   EXPECT_THAT(rest->pipeline(), HasSubstr("convert-tile-to-vector{lanes=4 vectors=3 rows=4}"));

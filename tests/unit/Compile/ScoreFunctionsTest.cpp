@@ -75,13 +75,6 @@ static std::vector<float> samples() {
   return xs;
 }
 
-/// The logarithms of compiled code take an argument below FLT_MIN as FLT_MIN.
-static std::vector<float> normalSamples() {
-  std::vector<float> xs = samples();
-  std::erase_if(xs, [](float x) { return std::fpclassify(x) == FP_SUBNORMAL; });
-  return xs;
-}
-
 TEST(ScoreFunctions, Exp) {
   expectValues("exp", std::exp, samples(), 4e-7);
 }
@@ -89,10 +82,10 @@ TEST(ScoreFunctions, Exp2) {
   expectValues("exp2", std::exp2, samples(), 4e-7);
 }
 TEST(ScoreFunctions, Log) {
-  expectValues("log", std::log, normalSamples(), 4e-7);
+  expectValues("log", std::log, samples(), 4e-7);
 }
 TEST(ScoreFunctions, Log2) {
-  expectValues("log2", std::log2, normalSamples(), 4e-7);
+  expectValues("log2", std::log2, samples(), 4e-7);
 }
 TEST(ScoreFunctions, Tanh) {
   expectValues("tanh", std::tanh, samples(), 4e-7);

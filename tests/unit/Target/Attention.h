@@ -227,7 +227,15 @@ inline Ran launch(const Kernel &kernel, const reference::Problem &problem,
   arguments.value = v.view;
   arguments.out = o.view;
   arguments.lse = lse.view;
-  Status done = kernel.run(arguments, {}, {options.threads});
+  const Result<size_t> workspaceSize =
+      kernel.workspaceSize({batch, heads, problem.k.shape[1], queries, problem.k.shape[2]});
+  EXPECT_TRUE(workspaceSize) << workspaceSize.error().message();
+  // Whatever a launch finds there and in the bytes behind stays out of its results.
+  std::vector<std::byte> workspace(*workspaceSize + 64, std::byte{0xFF});
+  Status done =
+      kernel.run(arguments, std::span(workspace).first(*workspaceSize), {options.threads});
+  for (size_t i = *workspaceSize; i < workspace.size(); ++i)
+    EXPECT_EQ(workspace[i], std::byte{0xFF}) << "byte " << i << " of the workspace and behind";
   EXPECT_TRUE(done) << done.error().message();
   o.expectGuardsIntact();
   lse.expectGuardsIntact();

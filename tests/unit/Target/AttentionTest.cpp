@@ -312,9 +312,44 @@ TEST(Attention, ExpandedInputs) {
   arguments.value = aCase.problem.v;
   arguments.out = o.view;
   arguments.lse = lse.view;
-  Status done = kernel->run(arguments);
+  std::vector<std::byte> workspace(*kernel->workspaceSize({3, 4, 4, 9, 17}));
+  Status done = kernel->run(arguments, workspace);
   ASSERT_TRUE(done) << done.error().message();
   expectRight(aCase, {valuesOf(o.view), valuesOf(lse.view)}, {}, reference::allRows(9));
+}
+
+TEST(Attention, FewQueriesAgainstManyKeys) {
+  // Rows are of several heads, keys are split in three, and the window hides the middle part from
+  // some heads and everything from the last ones.
+  for (const int64_t queries : {1, 3}) {
+    Case aCase({.queries = queries, .keys = 4500, .d = 24, .dv = 40, .heads = 6, .kvHeads = 2},
+               noise(1), noise(2), noise(3));
+    aCase.score("s + 0.001 * h * (k - q)")
+        .mask("k <= q + (kv_len - q_len) && kv_len - k < 2200 * (3 - h)");
+    expectRight(aCase);
+  }
+}
+
+TEST(Attention, AWorkspaceThatIsTooSmallIsRefused) {
+  Case aCase({.queries = 2, .keys = 17, .d = 4, .dv = 4}, noise(1), noise(2), noise(3));
+  Result<Kernel> kernel = compileKernel(aCase.problem);
+  ASSERT_TRUE(kernel) << kernel.error().message();
+  Output o(DType::F32, {1, 1, 2, 4}, Layout::Dense), lse(DType::F32, {1, 1, 2}, Layout::Dense);
+  Arguments arguments = captured(aCase.problem);
+  arguments.query = aCase.problem.q;
+  arguments.key = aCase.problem.k;
+  arguments.value = aCase.problem.v;
+  arguments.out = o.view;
+  arguments.lse = lse.view;
+  const size_t size = *kernel->workspaceSize({1, 1, 1, 2, 17});
+  std::vector<std::byte> workspace(size - 1);
+  Status done = kernel->run(arguments, workspace);
+  ASSERT_FALSE(done);
+  EXPECT_THAT(
+      done.error().message(),
+      HasSubstr(fmt::format("workspace has {} bytes; this launch needs {}", size - 1, size)));
+  EXPECT_THAT(valuesOf(o.view), Each(IsNan()));
+  EXPECT_EQ(*kernel->workspaceSize({1, 8, 8, 4096, 4096}), 0u);
 }
 
 TEST(Attention, BlockSizesOfOneAndBeyondTheLengths) {
