@@ -10,6 +10,7 @@ report=${1:-report}
 jobs=${JOBS:-$(( ($(nproc) + 1) / 2 ))}
 mkdir -p "$report"
 report=$(cd "$report" && pwd)
+rm -f "$report"/{unit,gpu}.*
 export TILEWRIGHT_SOURCE_DIR=$bundle/data
 tilewright=$bundle/tilewright
 failed=0
@@ -25,6 +26,7 @@ step() {
   (( code == 0 )) || failed=1
   printf '%-12s %-6s %4d s\n' "$name" "$( (( code == 0 )) && echo passed || echo FAILED)" $seconds |
     tee -a "$report/report.txt"
+  (( code == 0 )) || tail -n 5 "$report/$name.log" | sed 's/^/    /' | tee -a "$report/report.txt"
   steps+=("$(printf '{"name": "%s", "exit_code": %d, "seconds": %d}' "$name" $code $seconds)")
 }
 
@@ -55,7 +57,9 @@ sanitize() {
   date -u '+%Y-%m-%d %H:%M UTC'
   "$tilewright" --version
   uname -srm
-  nvidia-smi --query-gpu=name,driver_version,compute_cap --format=csv,noheader 2>&1
+  if command -v nvidia-smi > /dev/null; then
+    nvidia-smi --query-gpu=name,driver_version,compute_cap --format=csv,noheader 2>&1
+  fi
 } | tee "$report/report.txt"
 
 step unit-tests shards unit unit-tests
@@ -73,6 +77,7 @@ fi
 {
   grep -hE '^\[  (FAILED|SKIPPED) +\] [A-Za-z]+[/.][^(]*$' "$report"/*.*.log | sort | uniq -c
   grep -hoE 'no GPU: .*' "$report"/*.*.log | sort | uniq -c
+  grep -h '^emulator and GPU' "$report"/gpu.*.log | sort -V
 } | tee -a "$report/report.txt"
 
 {
@@ -81,6 +86,7 @@ fi
   printf '], "tests": ['
   first=1
   for file in "$report"/{unit,gpu}.*.json; do
+    [[ -s $file ]] || continue # a process that crashed leaves none
     (( first )) || printf ','
     first=0
     cat "$file"
