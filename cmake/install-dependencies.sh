@@ -6,6 +6,7 @@ set -euo pipefail
 # LLVM and MLIR 22 come from Debian's own bookworm-security.
 packages=(
   cmake ninja-build ccache                  # the build
+  python3-pip                               # for ptxas, see cmake/install-ptxas.sh
   clang-22 lld-22 clang-format-22           # the compiler and the formatter
   libclang-rt-22-dev                        # sanitizers and fuzzing
   libmlir-22-dev llvm-22-dev mlir-22-tools  # what the compiler is made of; lit and FileCheck

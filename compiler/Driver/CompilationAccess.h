@@ -8,6 +8,8 @@
 #define TILEWRIGHT_COMPILER_DRIVER_COMPILATIONACCESS_H
 
 #include "compiler/Frontend/ParsedProblem.h"
+#include "compiler/Target/CPU/Signature.h"
+#include "lib/Image/KernelImage.h"
 
 namespace tilewright {
 
@@ -15,6 +17,12 @@ struct CompilationAccess {
   /// The problem as the reference takes it; none where the compilation started below attn. It lives
   /// as long as a copy of the compilation.
   static const ParsedProblem *problem(const Compilation &compilation);
+
+  /// What the kernel takes.
+  static Result<Signature> signature(const Compilation &compilation);
+
+  /// A GPU's kernel; without cubin and registers unless `assembled`, which takes ptxas.
+  static Result<KernelImage> image(const Compilation &compilation, bool assembled);
 };
 
 } // namespace tilewright

@@ -12,32 +12,35 @@
 #include "compiler/Frontend/ParseModule.h"
 #include "compiler/Frontend/PrintModule.h"
 #include "compiler/Frontend/ReadProblem.h"
-#include "compiler/Pipelines/CpuPipeline.h"
 #include "dialect/Attn/Attn.h"
 #include "dialect/Tile/Tile.h"
 #include "lib/Expression/Spelling.h"
 #include "lib/Support/MakeError.h"
 
+#include <algorithm>
+
 using namespace mlir;
 using namespace tilewright;
 using expression::printable;
 
-static Result<CpuTarget> findTarget(const CompileOptions &options) {
-  if (options.target != "cpu")
-    return invalidArgument("unknown target '{}'; targets are cpu", printable(options.target, 40));
-  if (options.cpu.empty())
-    return CpuTarget::host();
-  return CpuTarget::named(options.cpu);
+Result<std::unique_ptr<const Lowering>> tilewright::findLowering(const CompileOptions &options) {
+  if (options.target == "cpu")
+    return makeCpuLowering(options);
+  if (options.target == "sm_90a")
+    return makeSm90Lowering(options);
+  return invalidArgument("unknown target '{}'; targets are cpu, sm_90a",
+                         printable(options.target, 40));
 }
 
 /// The compiler's choice under what the file states under what the options state.
 static Result<Schedule> findSchedule(attn::ForwardOp forward, const ParsedProblem &problem,
-                                     const CpuTarget &target, const std::string &options) {
-  Schedule schedule =
-      defaultCpuSchedule(target, problem.dtype == DType::F64, problem.headDim, problem.valueDim);
+                                     const Lowering &lowering, const std::string &options) {
+  Schedule schedule = lowering.defaultSchedule(problem);
   auto stated = forward->getAttrOfType<tile::ScheduleAttr>(tile::scheduleAttribute);
-  if (stated)
-    schedule = {.blockQ = stated.getBlockQ(), .blockKV = stated.getBlockKv()};
+  if (stated) {
+    schedule.blockQ = stated.getBlockQ();
+    schedule.blockKV = stated.getBlockKv();
+  }
   Result<Schedule> parsed = parseSchedule(options, schedule);
   if (parsed && stated)
     forward->setAttr(
@@ -51,10 +54,13 @@ static Result<Schedule> findSchedule(attn::ForwardOp forward, const ParsedProble
 static Result<Compilation>
 startAtProblem(const std::shared_ptr<Compilation::Implementation> &implementation, ModuleOp module,
                const CompileOptions &options, std::string_view text = {}) {
+  const Lowering &lowering = *implementation->lowering;
+  if (Status checked = lowering.check(*implementation->problem); !checked)
+    return checked.error();
   attn::ForwardOp forward;
   module.walk([&](attn::ForwardOp op) { forward = op; });
   Result<Schedule> schedule =
-      findSchedule(forward, *implementation->problem, implementation->target, options.schedule);
+      findSchedule(forward, *implementation->problem, lowering, options.schedule);
   if (!schedule)
     return schedule.error();
   implementation->schedule = *schedule;
@@ -64,33 +70,61 @@ startAtProblem(const std::shared_ptr<Compilation::Implementation> &implementatio
 }
 
 Result<Compilation> tilewright::compile(const Problem &problem, const CompileOptions &options) {
-  Result<CpuTarget> target = findTarget(options);
-  if (!target)
-    return target.error();
+  Result<std::unique_ptr<const Lowering>> lowering = findLowering(options);
+  if (!lowering)
+    return lowering.error();
   Result<ParsedProblem> parsed = parseProblem(problem);
   if (!parsed)
     return parsed.error();
   const auto implementation =
-      std::make_shared<Compilation::Implementation>(*std::move(target), Stage::Attn);
+      std::make_shared<Compilation::Implementation>(*std::move(lowering), Stage::Attn);
   implementation->problem = *std::move(parsed);
   const OwningOpRef<ModuleOp> module =
       buildProblem(*implementation->problem, implementation->context);
   return startAtProblem(implementation, *module, options);
 }
 
+static Status checkFirstStage(const Lowering &lowering, Stage from) {
+  const std::span<const Stage> first = lowering.firstStages();
+  if (std::ranges::find(first, from) != first.end())
+    return {};
+  std::vector<std::string_view> names;
+  for (Stage stage : first)
+    names.push_back(nameOf(stage));
+  return invalidArgument("a compilation for this target cannot start at {}; it starts at {} or {}",
+                         nameOf(from), fmt::join(names.begin(), std::prev(names.end()), ", "),
+                         names.back());
+}
+
+/// The blocks are chosen from stage tile on, but not yet what follows.
+static Result<Schedule> findLateSchedule(const Lowering &lowering, Stage from,
+                                         const std::string &options) {
+  const Schedule left = from == Stage::Tile ? lowering.defaultScheduleAtTile() : Schedule();
+  if (options.empty() || left != Schedule())
+    return parseSchedule(options, left);
+  return invalidArgument("schedule '{}' comes too late: at stage {} the blocks are chosen",
+                         printable(options, 40), nameOf(from));
+}
+
 Result<Compilation> tilewright::compileText(std::string_view text, Stage from,
                                             const CompileOptions &options) {
-  if (from > Stage::Vector)
-    return invalidArgument("a compilation cannot start at {}; it starts at attn, tile or vector",
-                           nameOf(from));
-  if (from > Stage::Attn && !options.schedule.empty())
-    return invalidArgument("schedule '{}' comes too late: at stage {} the blocks are chosen",
-                           printable(options.schedule, 40), nameOf(from));
-  Result<CpuTarget> target = findTarget(options);
-  if (!target)
-    return target.error();
+  Result<std::unique_ptr<const Lowering>> lowering = findLowering(options);
+  if (!lowering)
+    return lowering.error();
+  if (Status checked = checkFirstStage(**lowering, from); !checked)
+    return checked.error();
   const auto implementation =
-      std::make_shared<Compilation::Implementation>(*std::move(target), from);
+      std::make_shared<Compilation::Implementation>(*std::move(lowering), from);
+  if (from > Stage::Attn) {
+    Result<Schedule> schedule = findLateSchedule(*implementation->lowering, from, options.schedule);
+    if (!schedule)
+      return schedule.error();
+    implementation->schedule = *schedule;
+  }
+  if (from == Stage::PTX) {
+    implementation->setFirstText(std::string(text));
+    return Compilation(implementation);
+  }
   Result<OwningOpRef<ModuleOp>> module = parseModule(text, implementation->context);
   if (!module)
     return module.error();
@@ -101,6 +135,8 @@ Result<Compilation> tilewright::compileText(std::string_view text, Stage from,
     implementation->problem = *std::move(problem);
     return startAtProblem(implementation, **module, options, text);
   }
+  if ((**module).getBody()->empty())
+    return invalidArgument("the module is empty");
   implementation->setFirstText(std::string(text));
   return Compilation(implementation);
 }
@@ -109,8 +145,15 @@ Result<std::string> Compilation::text(Stage stage) const {
   return implementation->text(stage);
 }
 
+Result<std::string> Compilation::image() const {
+  Result<KernelImage> image = implementation->image(/*assembled=*/true);
+  if (!image)
+    return image.error();
+  return encode(*image);
+}
+
 std::string Compilation::schedule() const {
-  return implementation->schedule ? toString(*implementation->schedule) : "";
+  return toString(implementation->schedule);
 }
 
 std::string Compilation::pipeline() const {
@@ -123,6 +166,14 @@ std::vector<Remark> Compilation::remarks() const {
 
 Result<Kernel> Compilation::kernel() const {
   return implementation->kernel();
+}
+
+Result<Signature> CompilationAccess::signature(const Compilation &compilation) {
+  return compilation.implementation->signature();
+}
+
+Result<KernelImage> CompilationAccess::image(const Compilation &compilation, bool assembled) {
+  return compilation.implementation->image(assembled);
 }
 
 const ParsedProblem *CompilationAccess::problem(const Compilation &compilation) {

@@ -8,17 +8,14 @@
 
 #include "compiler/Frontend/ParseModule.h"
 #include "compiler/Frontend/PrintModule.h"
-#include "compiler/Pipelines/CpuPipeline.h"
+#include "compiler/Pipelines/Pipeline.h"
 #include "compiler/Pipelines/Register.h"
-#include "compiler/Target/CPU/Codegen.h"
-#include "compiler/Target/CPU/CpuKernel.h"
-#include "compiler/Target/CPU/Signature.h"
 #include "lib/Support/MakeError.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/Remarks.h"
-#include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/Module.h"
+
+#include <algorithm>
 
 using namespace mlir;
 using namespace tilewright;
@@ -51,8 +48,8 @@ static DialectRegistry allDialects() {
   return registry;
 }
 
-Compilation::Implementation::Implementation(CpuTarget target, Stage from)
-    : context(allDialects(), MLIRContext::Threading::DISABLED), target(std::move(target)),
+Compilation::Implementation::Implementation(std::unique_ptr<const Lowering> lowering, Stage from)
+    : context(allDialects(), MLIRContext::Threading::DISABLED), lowering(std::move(lowering)),
       from(from) {
   const std::string every = ".*";
   const remark::RemarkCategories categories{every, every, every, every, every};
@@ -74,8 +71,18 @@ Result<std::string> Compilation::Implementation::text(Stage stage) {
 Result<Kernel> Compilation::Implementation::kernel() {
   const std::lock_guard lock(mutex);
   if (!compiled)
-    compiled = computeKernel();
+    compiled = lowering->kernel(*this);
   return *compiled;
+}
+
+Result<KernelImage> Compilation::Implementation::image(bool assembled) {
+  const std::lock_guard lock(mutex);
+  return lowering->image(*this, assembled);
+}
+
+Result<Signature> Compilation::Implementation::signature() {
+  const std::lock_guard lock(mutex);
+  return lowering->signature(*this);
 }
 
 std::vector<Remark> Compilation::Implementation::remarks() {
@@ -83,63 +90,74 @@ std::vector<Remark> Compilation::Implementation::remarks() {
   return collected;
 }
 
+std::vector<Stage> Compilation::Implementation::stagesAfter(Stage after) const {
+  std::vector<Stage> stages;
+  for (Stage stage : lowering->stages().subspan(1))
+    if (stage > after && stage <= Stage::LLVM)
+      stages.push_back(stage);
+  return stages;
+}
+
 std::string Compilation::Implementation::pipeline() const {
-  std::string passes = vectorToLLVMPipeline();
-  if (from <= Stage::Tile)
-    passes = tileToVectorPipeline(target) + "," + passes;
-  if (from <= Stage::Attn)
-    passes = attnToTilePipeline(*schedule, target.lanes) + "," + passes;
-  return "builtin.module(" + passes + ")";
+  std::vector<std::string> passes;
+  for (Stage stage : stagesAfter(from))
+    passes.push_back(lowering->passesTo(stage, schedule));
+  return fmt::format("builtin.module({})", fmt::join(passes, ","));
 }
 
 Result<std::string> Compilation::Implementation::memoized(Stage stage) {
-  if (stage < from)
-    return invalidArgument("there is no stage {}: the compilation starts at {}, which comes later",
-                           nameOf(stage), nameOf(from));
   const auto found = texts.find(stage);
   if (found != texts.end())
     return found->second;
+  if (std::ranges::find(lowering->stages(), stage) == lowering->stages().end()) {
+    std::vector<std::string_view> names;
+    for (Stage known : lowering->stages())
+      names.push_back(nameOf(known));
+    return invalidArgument("this target has no stage {}; its stages are {}", nameOf(stage),
+                           fmt::join(names, ", "));
+  }
+  if (stage < from)
+    return invalidArgument("there is no stage {}: the compilation starts at {}, which comes later",
+                           nameOf(stage), nameOf(from));
   return texts.emplace(stage, compute(stage)).first->second;
 }
 
 Result<std::string> Compilation::Implementation::compute(Stage stage) {
-  switch (stage) {
-  case Stage::Attn:
-    break;
-  case Stage::Tile:
-    return lowerText(Stage::Attn, attnToTilePipeline(*schedule, target.lanes));
-  case Stage::Vector:
-    return lowerText(Stage::Tile, tileToVectorPipeline(target));
-  case Stage::LLVM:
-  case Stage::Asm:
-  case Stage::Object:
-    return computeCode(stage);
-  }
-  return internalError("stage {} cannot be computed", static_cast<int>(stage));
-}
-
-Result<std::string> Compilation::Implementation::lowerText(Stage before, std::string_view passes) {
-  Result<std::string> source = memoized(before);
-  if (!source)
-    return source.error();
-  Result<OwningOpRef<ModuleOp>> module = parseModule(*source, context);
+  if (stage >= Stage::LLVM)
+    return lowering->code(stage, *this);
+  const std::span<const Stage> stages = lowering->stages();
+  const Stage before = *std::prev(std::ranges::find(stages, stage));
+  Result<OwningOpRef<ModuleOp>> module = parse(before);
   if (!module)
-    return module.error().within(nameOf(before));
-  if (Status status = runPipeline(**module, passes); !status)
+    return module.error();
+  if (Status status = runPipeline(**module, lowering->passesTo(stage, schedule)); !status)
     return status.error();
   return printModule(**module);
 }
 
+Result<OwningOpRef<ModuleOp>> Compilation::Implementation::parse(Stage stage) {
+  Result<std::string> source = memoized(stage);
+  if (!source)
+    return source.error();
+  Result<OwningOpRef<ModuleOp>> module = parseModule(*source, context, nameOf(stage));
+  if (!module)
+    return module.error().within(nameOf(stage));
+  return module;
+}
+
 Result<ModuleOp> Compilation::Implementation::llvmModule() {
   const auto lower = [&]() -> Result<OwningOpRef<ModuleOp>> {
-    Result<std::string> source = memoized(Stage::Vector);
-    if (!source)
-      return source.error();
-    Result<OwningOpRef<ModuleOp>> module = parseModule(*source, context);
+    const Stage source = std::max(from, lowering->codeSource());
+    if (source > Stage::LLVM)
+      return invalidArgument("there is no stage llvm: the compilation starts at {}, which comes "
+                             "later",
+                             nameOf(from));
+    Result<OwningOpRef<ModuleOp>> module = parse(source);
     if (!module)
-      return module.error().within(nameOf(Stage::Vector));
-    if (Status status = runPipeline(**module, vectorToLLVMPipeline()); !status)
-      return status.error();
+      return module;
+    for (Stage stage : stagesAfter(source))
+      if (Status status = runPipeline(**module, lowering->passesTo(stage, schedule)); !status)
+        return status.error();
     return module;
   };
   if (!lowered)
@@ -149,39 +167,8 @@ Result<ModuleOp> Compilation::Implementation::llvmModule() {
   return lowered->value().get();
 }
 
-/// Generating code changes the module that it is given, so each stage translates anew.
-Result<std::string> Compilation::Implementation::computeCode(Stage stage) {
-  Result<ModuleOp> module = llvmModule();
-  if (!module)
-    return module.error();
-  llvm::LLVMContext llvmContext;
-  Result<std::unique_ptr<llvm::Module>> translated = translateToLLVM(*module, target, llvmContext);
-  if (!translated)
-    return translated.error();
-  if (stage == Stage::LLVM)
-    return printLLVM(**translated);
-  if (stage == Stage::Asm)
-    return emitAssembly(**translated, target);
-  return emitObject(**translated, target);
-}
-
-Result<Kernel> Compilation::Implementation::computeKernel() {
-  if (!target.isHost)
-    return unsupported("the code is for {}, which this machine cannot run", target.cpu);
-  Result<std::string> source = memoized(Stage::Vector);
-  if (!source)
-    return source.error();
-  Result<OwningOpRef<ModuleOp>> vectorModule = parseModule(*source, context);
-  if (!vectorModule)
-    return vectorModule.error().within(nameOf(Stage::Vector));
-  Result<Signature> signature = extractSignature(**vectorModule);
-  if (!signature)
-    return signature.error();
-  Result<ModuleOp> module = llvmModule();
-  if (!module)
-    return module.error();
-  LaunchExpressions expressions;
-  if (problem)
-    expressions = {problem->declarations, problem->scores, problem->masks};
-  return makeCpuKernel(*module, target, *std::move(signature), std::move(expressions));
+LaunchExpressions Compilation::Implementation::launchExpressions() const {
+  if (!problem)
+    return {};
+  return {problem->declarations, problem->scores, problem->masks};
 }

@@ -7,9 +7,7 @@
 #ifndef TILEWRIGHT_COMPILER_DRIVER_IMPLEMENTATION_H
 #define TILEWRIGHT_COMPILER_DRIVER_IMPLEMENTATION_H
 
-#include "compiler/Frontend/ParsedProblem.h"
-#include "compiler/Pipelines/Schedule.h"
-#include "compiler/Target/CPU/CpuTarget.h"
+#include "compiler/Driver/Lowering.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
@@ -26,29 +24,35 @@ class TILEWRIGHT_HIDDEN Compilation::Implementation {
   std::vector<Remark> collected; // outlives the context, which adds to it
 
 public:
-  Implementation(CpuTarget target, Stage from);
+  Implementation(std::unique_ptr<const Lowering> lowering, Stage from);
 
   /// Only compile() and compileText() set these, before anybody else sees the compilation.
   mlir::MLIRContext context;
-  const CpuTarget target;
+  const std::unique_ptr<const Lowering> lowering;
   const Stage from;
   std::optional<ParsedProblem> problem;
-  std::optional<Schedule> schedule;
+  Schedule schedule;
 
   void setFirstText(std::string text);
 
   Result<std::string> text(Stage stage);
   Result<Kernel> kernel();
+  Result<KernelImage> image(bool assembled);
+  Result<Signature> signature();
   std::string pipeline() const;
   std::vector<Remark> remarks();
 
-private:
+  // For the lowering, which runs under the lock.
   Result<std::string> memoized(Stage stage);
-  Result<std::string> compute(Stage stage);
-  Result<std::string> lowerText(Stage before, std::string_view passes);
-  Result<std::string> computeCode(Stage stage);
+  Result<mlir::OwningOpRef<mlir::ModuleOp>> parse(Stage stage);
+  /// In the llvm dialect.
   Result<mlir::ModuleOp> llvmModule();
-  Result<Kernel> computeKernel();
+  LaunchExpressions launchExpressions() const;
+
+private:
+  Result<std::string> compute(Stage stage);
+  /// The stages of MLIR after `after`, the last of which is Stage::LLVM.
+  std::vector<Stage> stagesAfter(Stage after) const;
 
   std::mutex mutex; // of all below, and of the context
   std::map<Stage, Result<std::string>> texts;

@@ -192,7 +192,8 @@ static std::string nameUnknownOp(std::string message, StringRef text) {
                      before.rsplit('"').second.str());
 }
 
-Result<OwningOpRef<ModuleOp>> tilewright::parseModule(std::string_view text, MLIRContext &context) {
+Result<OwningOpRef<ModuleOp>> tilewright::parseModule(std::string_view text, MLIRContext &context,
+                                                      std::string_view name) {
   if (text.size() > maxModuleBytes)
     return invalidArgument("the module has {} bytes; at most {} are accepted", text.size(),
                            maxModuleBytes);
@@ -204,7 +205,8 @@ Result<OwningOpRef<ModuleOp>> tilewright::parseModule(std::string_view text, MLI
 
   const std::string terminated(text); // the lexer reads the byte after the last one
   CollectDiagnostics diagnostics(context);
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(terminated, ParserConfig(&context));
+  OwningOpRef<ModuleOp> module =
+      parseSourceString<ModuleOp>(terminated, ParserConfig(&context), name);
   if (!module)
     return invalidArgument("{}",
                            nameUnknownOp(diagnostics.message("the module cannot be parsed"), text));

@@ -21,10 +21,11 @@ inline constexpr size_t maxModuleBytes = size_t{64} << 20;
 /// Brackets of all kinds nest no deeper: MLIR's parser recurses, and this keeps its stack small.
 inline constexpr size_t maxModuleNesting = 256;
 
-/// Parses and verifies a module in the dialects that `context` has. The error carries the first
+/// Parses and verifies a module in the dialects that `context` has; its ops are located in a file
+/// called `name`. The error carries the first
 /// diagnostics as "line:column: message" instead of printing them. Bytecode is refused.
-Result<mlir::OwningOpRef<mlir::ModuleOp>> parseModule(std::string_view text,
-                                                      mlir::MLIRContext &context);
+Result<mlir::OwningOpRef<mlir::ModuleOp>>
+parseModule(std::string_view text, mlir::MLIRContext &context, std::string_view name = "module");
 
 } // namespace tilewright
 

@@ -6,18 +6,10 @@
 
 #include "compiler/Pipelines/CpuPipeline.h"
 
-#include "compiler/Frontend/CollectDiagnostics.h"
-#include "compiler/Pipelines/Register.h"
-#include "lib/Support/MakeError.h"
-
-#include "mlir/Pass/Pass.h"
-#include "mlir/Pass/PassInstrumentation.h"
-#include "mlir/Pass/PassManager.h"
-#include "mlir/Pass/PassRegistry.h"
+#include <fmt/format.h>
 
 #include <algorithm>
 
-using namespace mlir;
 using namespace tilewright;
 
 Schedule tilewright::defaultCpuSchedule(const CpuTarget &target, bool isDouble, int64_t headDim,
@@ -34,13 +26,6 @@ Schedule tilewright::defaultCpuSchedule(const CpuTarget &target, bool isDouble, 
           .blockKV = std::min<int64_t>(48, mostRows)};
 }
 
-std::string tilewright::attnToTilePipeline(const Schedule &schedule, int64_t decodeRows) {
-  const std::string decode = decodeRows ? fmt::format("{{decode-q={}}}", decodeRows) : "";
-  return fmt::format("canonicalize,cse,assign-schedule{{block-q={} block-kv={}}},"
-                     "convert-attn-to-tile{},cse",
-                     schedule.blockQ, schedule.blockKV, decode);
-}
-
 std::string tilewright::tileToVectorPipeline(const CpuTarget &target) {
   return fmt::format("tile-expand-block-ranges,cse,"
                      "convert-tile-to-vector{{lanes={} vectors={} rows={}}},canonicalize,cse",
@@ -51,34 +36,4 @@ std::string tilewright::vectorToLLVMPipeline() {
   return "convert-scf-to-cf,expand-strided-metadata,lower-affine,"
          "arith-expand{include-bf16=true},convert-to-llvm,"
          "reconcile-unrealized-casts,canonicalize,cse";
-}
-
-namespace {
-/// Remembers the innermost pass that failed.
-struct FailedPass : PassInstrumentation {
-  explicit FailedPass(std::string &name) : name(name) {}
-
-  void runAfterPassFailed(Pass *pass, Operation *) override {
-    if (name.empty())
-      name = pass->getArgument();
-  }
-
-  std::string &name;
-};
-} // namespace
-
-Status tilewright::runPipeline(ModuleOp module, std::string_view passes) {
-  registerPasses();
-  PassManager manager(module.getContext(), ModuleOp::getOperationName());
-  std::string problem;
-  llvm::raw_string_ostream stream(problem);
-  if (failed(parsePassPipeline(passes, manager, stream)))
-    return internalError("pipeline '{}': {}", passes, problem);
-
-  std::string failedPass;
-  manager.addInstrumentation(std::make_unique<FailedPass>(failedPass));
-  CollectDiagnostics diagnostics(*module.getContext());
-  if (failed(manager.run(module)))
-    return unsupported("{}: {}", failedPass, diagnostics.message("the pass failed"));
-  return {};
 }

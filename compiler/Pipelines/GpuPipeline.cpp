@@ -11,18 +11,18 @@
 #include <algorithm>
 
 tilewright::Schedule tilewright::defaultGpuSchedule(int64_t headDim, int64_t valueDim) {
-  return {.blockQ = 128, .blockKV = std::max(headDim, valueDim) <= 128 ? 128 : 64};
+  return {.blockQ = 128, .blockKV = std::max(headDim, valueDim) <= 128 ? 128 : 64, .stages = 2};
 }
 
-std::string tilewright::tileToSMPipeline(int64_t stages) {
+std::string tilewright::tileToSMPipeline(const Schedule &schedule) {
   return fmt::format(
       "tile-expand-block-ranges,cse,convert-tile-to-sm{{stages={}}},canonicalize,cse,"
       "sm-plan-registers,sm-plan-shared-memory,sm-verify-protocol",
-      stages);
+      schedule.stages);
 }
 
 std::string tilewright::smToNVVMPipeline() {
-  return "sm-plan-shared-memory,convert-sm-to-nvvm,canonicalize,cse";
+  return "sm-verify-protocol,sm-plan-shared-memory,convert-sm-to-nvvm,canonicalize,cse";
 }
 
 std::string tilewright::nvvmToLLVMPipeline() {

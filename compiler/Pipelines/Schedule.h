@@ -15,19 +15,23 @@
 
 namespace tilewright {
 
-/// The fields of #tile.schedule.
+/// The compiler's choices. A field that is 0 has no meaning for the target or comes too late for
+/// the stage that a compilation starts at.
 struct Schedule {
+  /// The fields of #tile.schedule: queries and keys of a block.
   int64_t blockQ = 0;
   int64_t blockKV = 0;
+  /// Blocks of keys, and of values, that a GPU's shared memory holds at a time.
+  int64_t stages = 0;
 
   bool operator==(const Schedule &) const = default;
 };
 
-/// "block_q=24,block_kv=48".
+/// "block_q=128,block_kv=128,stages=2", without the fields that are 0.
 std::string toString(const Schedule &schedule);
 
-/// Reads `text` over `defaults`: fields not named keep theirs. Refused: an unknown field, one named
-/// twice, a value that is no integer from 1 to tile::maxBlockSize.
+/// Reads `text` over `defaults`: fields not named keep theirs. Refused: a field that is unknown or
+/// 0 in `defaults`, one named twice, a value that is no integer or out of its range.
 Result<Schedule> parseSchedule(std::string_view text, const Schedule &defaults);
 
 } // namespace tilewright

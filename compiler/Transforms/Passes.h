@@ -14,6 +14,9 @@ namespace tilewright {
 #define GEN_PASS_DECL
 #include "compiler/Transforms/Passes.h.inc"
 
+/// What sm-verify-protocol does: errors are reported at the op that breaks the protocol.
+mlir::LogicalResult verifyProtocol(mlir::Operation *module);
+
 #define GEN_PASS_REGISTRATION
 #include "compiler/Transforms/Passes.h.inc"
 

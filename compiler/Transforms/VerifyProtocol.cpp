@@ -324,12 +324,16 @@ LogicalResult verifyGrid(sm::GridOp grid) {
 
 struct VerifyProtocol : tilewright::impl::VerifyProtocolBase<VerifyProtocol> {
   void runOnOperation() override {
-    WalkResult verified = getOperation().walk([](sm::GridOp grid) {
-      return succeeded(verifyGrid(grid)) ? WalkResult::advance() : WalkResult::interrupt();
-    });
-    if (verified.wasInterrupted())
+    if (failed(verifyProtocol(getOperation())))
       signalPassFailure();
     markAllAnalysesPreserved();
   }
 };
 } // namespace
+
+LogicalResult tilewright::verifyProtocol(Operation *module) {
+  WalkResult verified = module->walk([](sm::GridOp grid) {
+    return succeeded(verifyGrid(grid)) ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return failure(verified.wasInterrupted());
+}

@@ -80,6 +80,58 @@ LogicalResult PartialRowAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
 }
 
 //===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+LogicalResult LaunchAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 FunctionType function, ArrayAttr names, AffineMap grid,
+                                 ArrayAttr extents, ArrayAttr parameters, int64_t threads,
+                                 int64_t sharedMemory) {
+  auto isName = [](Attribute name) { return isa<StringAttr>(name); };
+  if (names.size() != function.getNumInputs() || !llvm::all_of(names, isName))
+    return emitError() << "a launch names each of the " << function.getNumInputs()
+                       << " arguments of the function";
+  auto isParameter = [&](Attribute attribute) {
+    auto parameter = dyn_cast<ParameterAttr>(attribute);
+    if (!parameter || parameter.getArgument() < 0 ||
+        parameter.getArgument() >= function.getNumInputs())
+      return false;
+    auto tensor =
+        dyn_cast<MemRefType>(function.getInput(static_cast<unsigned>(parameter.getArgument())));
+    const int64_t detail = parameter.getDetail();
+    switch (parameter.getKind()) {
+    case ParameterKind::Scalar:
+      return !tensor;
+    case ParameterKind::Address:
+      return static_cast<bool>(tensor);
+    case ParameterKind::Extent:
+    case ParameterKind::Stride:
+      return tensor && detail >= 0 && detail < tensor.getRank();
+    case ParameterKind::TensorMap:
+      return tensor && tensor.getRank() >= 2 && tensor.getRank() <= 5 && detail >= 1 &&
+             detail <= 256;
+    }
+    return false;
+  };
+  if (!llvm::all_of(parameters, isParameter))
+    return emitError() << "a launch's parameters are #sm.parameters of arguments of the function";
+  auto isExtent = [&](Attribute attribute) {
+    return isParameter(attribute) &&
+           cast<ParameterAttr>(attribute).getKind() == ParameterKind::Extent;
+  };
+  if (!llvm::all_of(extents, isExtent))
+    return emitError() << "a launch's extents are #sm.parameters of kind extent";
+  if (grid.getNumDims() != 0 || grid.getNumSymbols() != extents.size() || grid.getNumResults() == 0)
+    return emitError() << "a launch's grid is a map of the " << extents.size()
+                       << " extents as symbols, without dimensions";
+  if (threads < 1 || threads > maxThreads || sharedMemory < 0 || sharedMemory > maxSharedMemory)
+    return emitError() << "a launch has 1 to " << maxThreads << " threads and up to "
+                       << maxSharedMemory << " bytes of shared memory, not " << threads << " and "
+                       << sharedMemory;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // Types
 //===----------------------------------------------------------------------===//
 
@@ -89,8 +141,9 @@ LogicalResult SharedType::verify(function_ref<InFlightDiagnostic()> emitError, i
     return emitError() << "a shared tile has elements of f16 or bf16, not " << elementType;
   if (rows < 8 || rows > 256 || rows % 8 != 0)
     return emitError() << "a shared tile has rows in multiples of 8 up to 256, not " << rows;
-  if (columns < 8 || columns > 256 || columns % 8 != 0)
-    return emitError() << "a shared tile has columns in multiples of 8 up to 256, not " << columns;
+  if (columns < 8 || columns > maxWidth || columns % 8 != 0)
+    return emitError() << "a shared tile has columns in multiples of 8 up to " << maxWidth
+                       << ", not " << columns;
   return success();
 }
 
@@ -131,8 +184,8 @@ void SharedType::print(AsmPrinter &printer) const {
 
 LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError, SharedType,
                                int64_t stages) {
-  if (stages < 1 || stages > 32)
-    return emitError() << "a ring has 1 to 32 stages, not " << stages;
+  if (stages < 1 || stages > maxStages)
+    return emitError() << "a ring has 1 to " << maxStages << " stages, not " << stages;
   return success();
 }
 

@@ -8,6 +8,8 @@
 #define TILEWRIGHT_DIALECT_SM_SM_H
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/AffineMap.h"
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
@@ -34,6 +36,12 @@ inline constexpr int64_t maxSharedMemory = 232448;
 inline constexpr int64_t registerFile = 65536;
 inline constexpr int64_t maxThreads = 1024;
 
+/// Columns of a tile.
+inline constexpr int64_t maxWidth = 256;
+
+/// Of a ring.
+inline constexpr int64_t maxStages = 32;
+
 /// A warpgroup, which computes products together, and the rows of one of its products.
 inline constexpr int64_t warpgroupThreads = 128;
 inline constexpr int64_t warpgroupWarps = 4;
@@ -44,10 +52,8 @@ constexpr int64_t registersAtLaunch(int64_t warpgroups) {
   return registerFile / (warpgroups * warpgroupThreads) / 8 * 8;
 }
 
-/// The attribute of a lowered kernel with its `#sm.parameter`s.
-inline constexpr llvm::StringLiteral parametersAttribute = "sm.parameters";
-/// The attribute of a lowered kernel with the bytes of shared memory to launch it with.
-inline constexpr llvm::StringLiteral sharedMemoryAttribute = "sm.shared_memory";
+/// The attribute of a lowered kernel with its `#sm.launch`.
+inline constexpr llvm::StringLiteral launchAttribute = "sm.launch";
 
 /// The create_ring op from which a ring's stage was taken.
 CreateRingOp ringOf(mlir::Value stage);

@@ -114,12 +114,32 @@ def SM_ParameterAttr : AttrDef<SM_Dialect, "Parameter"> {
       dimensions d, t and then the outer ones, innermost first; box 64 x `detail` x 1 ..; 128-byte
       swizzle; zero fill.
 
-    The lowering puts an array of these on the kernel under the name `sm.parameters`.
-
     Example: `#sm.parameter<kind = stride, argument = 3, detail = 2>`
   }];
   let parameters = (ins EnumParameter<SM_ParameterKind>:$kind, "int64_t":$argument, DefaultValuedParameter<"int64_t", "0">:$detail);
   let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def SM_LaunchAttr : AttrDef<SM_Dialect, "Launch"> {
+  let mnemonic = "launch";
+  let summary = "how a lowered kernel is launched";
+  let description = [{
+    The lowering puts it on the kernel under the name `sm.launch`: from there on it is all that is
+    known of the sm function and of its grid.
+
+    - `function`, `names`: the type of the sm function and the names of its arguments, empty where
+      they have none.
+    - `grid`: the bounds of the sm.grid, of which there are as many thread blocks as their product
+      says. The symbols are the `extents`.
+    - `parameters`: one `#sm.parameter` for each parameter of the kernel.
+    - `threads`, `shared_memory`: of a block, the latter in bytes.
+  }];
+  let parameters = (ins "::mlir::FunctionType":$function, "::mlir::ArrayAttr":$names,
+                        "::mlir::AffineMap":$grid, "::mlir::ArrayAttr":$extents,
+                        "::mlir::ArrayAttr":$parameters, "int64_t":$threads,
+                        "int64_t":$shared_memory);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -208,7 +228,8 @@ def SM_GridOp : SM_Op<"grid", [SingleBlock, NoTerminator, RecursiveMemoryEffects
     ```
 
     Lowering: one kernel of 128 threads for the producers and 128 for each consumer warpgroup,
-    launched with as many thread blocks as the box has points.
+    launched with as many thread blocks as the box has points. Whoever launches it computes their
+    number, so bounds are sums, differences, products and quotients of extents and numbers.
   }];
   let arguments = (ins Variadic<Index>:$bounds, OptionalAttr<I64Attr>:$shared_memory);
   let regions = (region SizedRegion<1>:$body);

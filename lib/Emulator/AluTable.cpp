@@ -681,6 +681,7 @@ void conversionRows(Table &table) {
   table.alias("cvt.s64.u32", "cvt.u64.u32");
   table.lanes<([](int32_t a) { return int64_t(a); })>("cvt.s64.s32");
   table.alias("cvt.u64.s32", "cvt.s64.s32");
+  table.lanes<([](uint64_t a) { return int64_t(static_cast<int32_t>(a)); })>("cvt.s64.s32.wide");
   table.lanes<([](uint64_t a) { return static_cast<uint32_t>(a); })>("cvt.u32.u64");
   for (const char *name : {"cvt.s32.s64", "cvt.s32.u64", "cvt.u32.s64"})
     table.alias(name, "cvt.u32.u64");

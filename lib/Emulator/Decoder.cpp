@@ -360,7 +360,15 @@ void Decoder::instruction() {
   }
   if (instructionFailed)
     return;
-  const auto plain = plainOpcodes().find(plainKey(*current));
+  std::string key = plainKey(*current);
+  // PTX lets the source of a conversion be wider than its type; LLVM writes sign extensions within
+  // a 64-bit register so.
+  if (key == "cvt.s64.s32" && current->operands.size() == 2)
+    if (auto source = findRegister(current->operands[1].name);
+        current->operands[1].is(Operand::Kind::Name) && source &&
+        source->first == RegisterClass::Wide)
+      key += ".wide";
+  const auto plain = plainOpcodes().find(key);
   if (plain != plainOpcodes().end()) {
     const PlainOpcode &row = plain->second;
     expectOperands(row.signature.size(), row.signature.size());

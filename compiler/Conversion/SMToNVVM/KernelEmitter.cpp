@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Conversion/SMToNVVM/KernelEmitter.h"
+#include "compiler/Conversion/SMToNVVM/GridFormula.h"
 #include "compiler/Conversion/SMToNVVM/Mathematics.h"
 #include "compiler/Conversion/SMToNVVM/SharedTiles.h"
 #include "compiler/Conversion/SMToNVVM/Softmax.h"
@@ -17,6 +18,9 @@
 using namespace mlir;
 using namespace tilewright;
 using namespace tilewright::sm90;
+
+/// How the frontend names arguments (attn::nameAttribute); this stage does not know its dialect.
+static constexpr StringLiteral argumentNameAttribute = "attn.name";
 
 KernelEmitter::KernelEmitter(func::FuncOp source, LLVM::LLVMFuncOp kernel, StringRef sharedSymbol)
     : source(source), kernel(kernel),
@@ -35,7 +39,26 @@ LogicalResult KernelEmitter::emit() {
   if (failed(emitBlock(source.getBody().front())))
     return failure();
   LLVM::ReturnOp::create(b, ValueRange());
-  parameters.finish();
+  return describeLaunch();
+}
+
+LogicalResult KernelEmitter::describeLaunch() {
+  auto grid = *source.getOps<sm::GridOp>().begin();
+  FailureOr<GridFormula> bounds = gridFormula(grid);
+  if (failed(bounds))
+    return failure();
+  SmallVector<Attribute> names;
+  for (unsigned i = 0; i < source.getNumArguments(); ++i) {
+    auto name = source.getArgAttrOfType<StringAttr>(i, argumentNameAttribute);
+    names.push_back(name ? name : b.getStringAttr(""));
+  }
+  auto launch = sm::LaunchAttr::getChecked(
+      [&] { return grid.emitError(); }, source.getContext(), source.getFunctionType(),
+      b.getArrayAttr(names), bounds->bounds, b.getArrayAttr(bounds->extents), parameters.finish(),
+      threads, static_cast<int64_t>(grid.getSharedMemory().value_or(0)));
+  if (!launch)
+    return failure();
+  kernel->setAttr(sm::launchAttribute, launch);
   return success();
 }
 
@@ -78,6 +101,14 @@ Value KernelEmitter::elementAddress(Value tensor, ValueRange indices) {
     element = b.getI8Type();
   Value base = parameters.address(tensor);
   return LLVM::GEPOp::create(b, base.getType(), element, base, ArrayRef<LLVM::GEPArg>{offset});
+}
+
+Value KernelEmitter::loadElement(Value tensor, ValueRange indices) {
+  Type type = cast<MemRefType>(tensor.getType()).getElementType();
+  Value address = elementAddress(tensor, indices);
+  if (!type.isInteger(1))
+    return LLVM::LoadOp::create(b, type, address);
+  return arith::TruncIOp::create(b, type, LLVM::LoadOp::create(b, b.getI8Type(), address));
 }
 
 //===----------------------------------------------------------------------===//
@@ -143,7 +174,7 @@ LogicalResult KernelEmitter::emitRoles(sm::GridOp grid) {
   int64_t warpgroups = producers.empty() ? 0 : 1;
   for (sm::ConsumersOp role : consumers)
     warpgroups += role.getWarpgroups();
-  const int64_t threads = warpgroups * sm::warpgroupThreads;
+  threads = warpgroups * sm::warpgroupThreads;
   const int64_t atLaunch = sm::registersAtLaunch(warpgroups);
   auto setBudget = [&](int64_t registers) {
     if (registers != atLaunch)
@@ -180,8 +211,6 @@ LogicalResult KernelEmitter::emitRoles(sm::GridOp grid) {
   // With this and the exact number of threads ptxas knows the registers at launch, without which it
   // ignores setmaxnreg.
   kernel->setAttr("nvvm.minctasm", b.getI32IntegerAttr(1));
-  kernel->setAttr(sm::sharedMemoryAttribute,
-                  b.getI64IntegerAttr(grid.getSharedMemory().value_or(0)));
   return success();
 }
 
@@ -334,6 +363,7 @@ LogicalResult KernelEmitter::emitOp(Operation &op) {
         return success();
       })
       .Case([&](sm::StoreOp store) { return emitStore(store); })
+      .Case([&](memref::LoadOp load) { return emitLoad(load); })
       .Case([&](arith::ConstantOp constant) { return emitConstant(constant); })
       .Default([&](Operation *) { return emitElementwise(op); });
 }
@@ -344,6 +374,16 @@ LogicalResult KernelEmitter::emitDim(Operation &op) {
   if (!index || !parameters.isArgument(dim.getSource()))
     return dim.emitOpError() << "must be a fixed dimension of one of the function's arguments";
   map.map(dim.getResult(), asIndex(parameters.extent(dim.getSource(), *index)));
+  return success();
+}
+
+LogicalResult KernelEmitter::emitLoad(memref::LoadOp op) {
+  if (!parameters.isArgument(op.getMemRef()))
+    return op.emitOpError() << "reads a tensor that is no argument of the function";
+  SmallVector<Value> indices;
+  for (Value index : op.getIndices())
+    indices.push_back(asI64(value(index)));
+  map.map(op.getResult(), loadElement(op.getMemRef(), indices));
   return success();
 }
 
@@ -429,17 +469,12 @@ LogicalResult KernelEmitter::emitGather(sm::GatherOp op) {
     indices.push_back(std::move(clamped));
   }
   auto type = cast<VectorType>(fragmentType(op.getResult().getType()));
-  const bool isBool = type.getElementType().isInteger(1);
   SmallVector<Value> loaded;
   for (int64_t i = 0; i < type.getNumElements(); ++i) {
     SmallVector<Value> position;
     for (const SmallVector<Value> &index : indices)
       position.push_back(index[static_cast<size_t>(i)]);
-    Value address = elementAddress(source, position);
-    Value element =
-        LLVM::LoadOp::create(b, isBool ? b.getI8Type() : type.getElementType(), address);
-    loaded.push_back(isBool ? arith::TruncIOp::create(b, b.getI1Type(), element).getResult()
-                            : element);
+    loaded.push_back(loadElement(source, position));
   }
   map.map(op.getResult(), fromElements(b, loaded));
   return success();

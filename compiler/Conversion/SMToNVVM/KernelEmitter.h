@@ -11,6 +11,7 @@
 #include "compiler/Conversion/SMToNVVM/Parameters.h"
 #include "compiler/Conversion/SMToNVVM/Rings.h"
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -28,6 +29,7 @@ public:
   mlir::LogicalResult emit();
 
 private:
+  mlir::LogicalResult describeLaunch();
   mlir::LogicalResult emitBlock(mlir::Block &block);
   mlir::LogicalResult emitOp(mlir::Operation &op);
   mlir::LogicalResult emitGrid(sm::GridOp grid);
@@ -36,6 +38,7 @@ private:
   mlir::LogicalResult emitFor(mlir::scf::ForOp loop);
   mlir::LogicalResult emitIf(mlir::scf::IfOp branch);
   mlir::LogicalResult emitDim(mlir::Operation &op);
+  mlir::LogicalResult emitLoad(mlir::memref::LoadOp op);
   mlir::LogicalResult emitCopy(sm::CopyOp op);
   mlir::LogicalResult emitGather(sm::GatherOp op);
   mlir::LogicalResult emitStore(sm::StoreOp op);
@@ -51,6 +54,8 @@ private:
   Value asIndex(Value integer);
   /// The address of tensor[indices..., 0...], all i64.
   Value elementAddress(Value tensor, ValueRange indices);
+  /// tensor[indices...], all i64.
+  Value loadElement(Value tensor, ValueRange indices);
   /// Where a role's work is done under a condition.
   mlir::LogicalResult emitUnder(Value condition, llvm::function_ref<mlir::LogicalResult()> body);
 
@@ -59,7 +64,8 @@ private:
   LocBuilder b;
   Parameters parameters;
   mlir::IRMapping map;
-  Value thread; // index in the block, i32
+  int64_t threads = 0; // of a block
+  Value thread;        // index in the block, i32
   Place place;
   std::optional<Rings> rings;
   std::string sharedSymbol;

@@ -65,7 +65,7 @@ Value Parameters::tensorMap(Value tensor, int64_t rows) {
                    LLVM::LLVMPointerType::get(source.getContext()));
 }
 
-void Parameters::finish() {
+ArrayAttr Parameters::finish() {
   Block &block = kernel.getBody().front();
   kernel.setFunctionType(LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(entry.getContext()),
                                                      llvm::to_vector(block.getArgumentTypes())));
@@ -78,5 +78,5 @@ void Parameters::finish() {
     kernel.setArgAttr(index, "nvvm.grid_constant", entry.getUnitAttr());
     kernel.setArgAttr(index, "llvm.align", entry.getI64IntegerAttr(64));
   }
-  kernel->setAttr(sm::parametersAttribute, entry.getArrayAttr(llvm::to_vector_of<Attribute>(list)));
+  return entry.getArrayAttr(llvm::to_vector_of<Attribute>(list));
 }

@@ -4,8 +4,8 @@
 //
 // The arguments of an sm function are tensors and scalars; a kernel's parameters
 // are addresses, extents, strides and tensor maps, and only those that it uses.
-// They come into being as the kernel's text first asks for them, and
-// `sm.parameters` tells whoever launches it where each comes from.
+// They come into being as the kernel's text first asks for them, and its
+// `sm.launch` tells whoever launches it where each comes from.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,8 +37,8 @@ public:
   /// A pointer to the description by which the copy engine reads boxes of so many rows.
   mlir::Value tensorMap(mlir::Value tensor, int64_t rows);
 
-  /// Gives the kernel its type and the parameters their attributes.
-  void finish();
+  /// Gives the kernel its type and the parameters their attributes, and returns what they are.
+  mlir::ArrayAttr finish();
 
 private:
   mlir::Value parameter(sm::ParameterKind kind, mlir::Value argument, int64_t detail,

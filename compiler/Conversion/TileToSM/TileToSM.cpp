@@ -15,6 +15,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -32,10 +33,10 @@ using namespace tilewright::tile_to_sm;
 
 namespace {
 
-/// Neither a tile nor anything that touches memory: every role may compute it for itself.
+/// Neither a tile nor anything that writes: every role may compute it for itself.
 bool isScalar(Operation &op) {
   auto isTensor = [](Type type) { return isa<RankedTensorType>(type); };
-  return op.getNumRegions() == 0 && isMemoryEffectFree(&op) &&
+  return op.getNumRegions() == 0 && (isMemoryEffectFree(&op) || isa<memref::LoadOp>(op)) &&
          llvm::none_of(op.getOperandTypes(), isTensor) &&
          llvm::none_of(op.getResultTypes(), isTensor);
 }

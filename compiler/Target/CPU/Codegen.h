@@ -32,15 +32,12 @@ namespace tilewright {
 /// A code generator for `target`: position independent, codegen level Default.
 Result<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(const CpuTarget &target);
 
-/// LLVM IR for `module`, which is in the llvm dialect. Every function is for `target` and keeps its
-/// frame pointer, so that profilers can walk the stack. The module's context has what
-/// registerDialects gives it (compiler/Pipelines/Register.h).
+/// LLVM IR for `module`, which is in the llvm dialect (compiler/Target/Codegen.h). Every function
+/// is for `target` and keeps its frame pointer, so that profilers can walk the stack.
 Result<std::unique_ptr<llvm::Module>>
 translateToLLVM(mlir::ModuleOp module, const CpuTarget &target, llvm::LLVMContext &context);
 
-/// What the stages llvm, asm and obj show. The last two run the code generator on `module` itself,
-/// which changes it: each takes a fresh translation.
-std::string printLLVM(const llvm::Module &module);
+/// What the stages asm and obj show. Both change `module`: each takes a fresh translation.
 Result<std::string> emitAssembly(llvm::Module &module, const CpuTarget &target);
 Result<std::string> emitObject(llvm::Module &module, const CpuTarget &target);
 

@@ -5,14 +5,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Target/CPU/Signature.h"
+#include "compiler/Frontend/ElementTypes.h"
+#include "compiler/Target/Arguments.h"
 #include "dialect/Attn/Attn.h"
 #include "lib/Support/MakeError.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/BuiltinOps.h"
-
-#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace tilewright;
@@ -21,84 +21,13 @@ namespace {
 constexpr llvm::StringLiteral itemsSuffix = "_items";
 constexpr int64_t maxScratchBytes = int64_t{4} << 20;
 
-std::string print(Type type) {
-  std::string text;
-  llvm::raw_string_ostream(text) << type;
-  return text;
-}
-
-std::optional<DType> dtypeOf(Type element) {
-  if (element.isF64())
-    return DType::F64;
-  if (element.isF32())
-    return DType::F32;
-  if (element.isF16())
-    return DType::F16;
-  if (element.isBF16())
-    return DType::BF16;
-  if (element.isInteger(64))
-    return DType::I64;
-  if (element.isInteger(32))
-    return DType::I32;
-  if (element.isInteger(8))
-    return DType::U8;
-  return std::nullopt;
-}
-
-std::vector<int64_t> openWhereDynamic(ArrayRef<int64_t> values) {
-  static_assert(ShapedType::kDynamic == KernelArgument::dynamic);
-  return {values.begin(), values.end()};
-}
-
-/// Fills in everything but the name.
-bool setType(KernelArgument &argument, Type type) {
-  if (auto memref = dyn_cast<MemRefType>(type)) {
-    std::optional<DType> dtype = dtypeOf(memref.getElementType());
-    SmallVector<int64_t> strides;
-    int64_t offset = 0;
-    if (!dtype || memref.getRank() > static_cast<int64_t>(TensorView::maxRank) ||
-        memref.getMemorySpace() || failed(memref.getStridesAndOffset(strides, offset)) ||
-        (!ShapedType::isDynamic(offset) && offset != 0))
-      return false;
-    argument.kind = KernelArgument::Kind::Tensor;
-    argument.dtype = *dtype;
-    argument.shape = openWhereDynamic(memref.getShape());
-    argument.strides = openWhereDynamic(strides);
-    return true;
-  }
-  if (type.isInteger(32))
-    argument.kind = KernelArgument::Kind::I32;
-  else if (type.isF32())
-    argument.kind = KernelArgument::Kind::F32;
-  else if (type.isF64())
-    argument.kind = KernelArgument::Kind::F64;
-  else
-    return false;
-  return true;
-}
-
 Result<std::vector<KernelArgument>> argumentsOf(func::FuncOp function, unsigned count) {
-  std::vector<KernelArgument> arguments;
-  llvm::StringSet<> names;
+  llvm::SmallVector<StringRef> names;
   for (unsigned i = 0; i < count; ++i) {
     auto name = function.getArgAttrOfType<StringAttr>(i, attn::nameAttribute);
-    if (!name || name.getValue().empty())
-      return invalidArgument("argument {} of @{} has no name; it is given by the attribute {}", i,
-                             function.getName().str(), attn::nameAttribute.str());
-    if (!names.insert(name.getValue()).second)
-      return invalidArgument("two arguments of @{} are named '{}'", function.getName().str(),
-                             name.getValue().str());
-    KernelArgument argument;
-    argument.name = name.getValue().str();
-    if (!setType(argument, function.getArgumentTypes()[i]))
-      return invalidArgument(
-          "argument '{}' of @{} has type {}; a kernel takes i32, f32 and f64 scalars and strided "
-          "memrefs of f64, f32, f16, bf16, i64, i32 or i8 with at most {} dimensions",
-          argument.name, function.getName().str(), print(function.getArgumentTypes()[i]),
-          TensorView::maxRank);
-    arguments.push_back(std::move(argument));
+    names.push_back(name ? name.getValue() : "");
   }
-  return arguments;
+  return kernelArguments(function.getName(), function.getArgumentTypes().take_front(count), names);
 }
 
 /// What the stack buffers of a function take together, each rounded up to its alignment.
@@ -119,7 +48,7 @@ Result<int64_t> scratchBytesOf(func::FuncOp function) {
         total > maxScratchBytes) {
       error = unsupported("scratch of type {}: an item's buffers have static sizes, {} bytes in "
                           "all at most; smaller blocks need less",
-                          print(type), maxScratchBytes);
+                          describe(type), maxScratchBytes);
       return WalkResult::interrupt();
     }
     return WalkResult::advance();

@@ -5,42 +5,17 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Target/PTX/Assembler.h"
+#include "compiler/Target/PTX/ToolkitProgram.h"
 #include "lib/Support/MakeError.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringRef.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
-#include "llvm/Support/Program.h"
-#include "llvm/Support/raw_ostream.h"
-
-#include <cstdlib>
 
 using namespace tilewright;
 using namespace tilewright::ptx;
 
 Result<std::string> ptx::findPtxas(std::string_view chosen) {
-  if (!chosen.empty()) {
-    if (!llvm::sys::fs::can_execute(chosen))
-      return invalidArgument("ptxas: {} is no program", chosen);
-    return std::string(chosen);
-  }
-  if (const char *home = std::getenv("CUDA_HOME")) {
-    llvm::SmallString<128> path(home);
-    llvm::sys::path::append(path, "bin", "ptxas");
-    if (llvm::sys::fs::can_execute(path))
-      return std::string(path);
-  }
-  if (llvm::ErrorOr<std::string> found = llvm::sys::findProgramByName("ptxas"))
-    return *found;
-  static constexpr const char *usual = "/usr/local/cuda/bin/ptxas";
-  if (llvm::sys::fs::can_execute(usual))
-    return std::string(usual);
-  return unsupported("ptxas is neither in $CUDA_HOME/bin nor on PATH nor in /usr/local/cuda/bin; "
-                     "it comes with the CUDA Toolkit and with the Python package "
-                     "nvidia-cuda-nvcc");
+  return ToolkitProgram{"ptxas", "nvidia-cuda-nvcc"}.find(chosen);
 }
 
 /// The number in front of ` what` in `line`, or 0.
@@ -60,6 +35,8 @@ Resources ptx::parseResources(std::string_view log) {
   llvm::SmallVector<llvm::StringRef> lines;
   llvm::StringRef(log).split(lines, '\n');
   for (llvm::StringRef line : lines) {
+    if (llvm::StringRef rest = line.split("Compiling entry function '").second; !rest.empty())
+      resources.kernel = rest.split('\'').first.str();
     resources.stackBytes += numberBefore(line, "bytes stack frame");
     resources.spillBytes +=
         numberBefore(line, "bytes spill stores") + numberBefore(line, "bytes spill loads");
@@ -71,7 +48,8 @@ Resources ptx::parseResources(std::string_view log) {
   return resources;
 }
 
-Status ptx::checkResources(std::string_view kernel, const Resources &resources) {
+Status ptx::checkResources(const Resources &resources) {
+  const std::string &kernel = resources.kernel;
   if (resources.stackBytes != 0)
     return unsupported("kernel {} needs a stack frame of {} bytes", kernel, resources.stackBytes);
   if (resources.spillBytes != 0)
@@ -82,54 +60,53 @@ Status ptx::checkResources(std::string_view kernel, const Resources &resources) 
   return {};
 }
 
-namespace {
-/// A file of ours that is gone when its name goes out of scope.
-struct TemporaryFile {
-  llvm::SmallString<128> path;
-  llvm::FileRemover remover;
-
-  std::error_code create(llvm::StringRef suffix) {
-    std::error_code code = llvm::sys::fs::createTemporaryFile("tilewright", suffix, path);
-    if (!code)
-      remover.setFile(path);
-    return code;
-  }
-
-  std::string read() const {
-    auto buffer = llvm::MemoryBuffer::getFile(path);
-    return buffer ? (*buffer)->getBuffer().str() : std::string();
-  }
-};
-} // namespace
+static std::string firstLine(llvm::StringRef text) {
+  return text.split('\n').first.trim().str();
+}
 
 Result<Assembled> ptx::assemble(std::string_view ptx, const std::string &ptxas) {
-  TemporaryFile input, output, log;
-  for (auto [file, suffix] :
-       {std::pair{&input, "ptx"}, std::pair{&output, "cubin"}, std::pair{&log, "log"}})
-    if (std::error_code code = file->create(suffix))
-      return systemError("temporary file for ptxas: {}", code.message());
-  {
-    std::error_code code;
-    llvm::raw_fd_ostream stream(input.path, code);
-    stream << ptx;
-    stream.close();
-    if (code || stream.has_error())
-      return systemError("{}: could not be written", input.path.str().str());
-  }
-  const llvm::StringRef arguments[] = {ptxas, "-arch=sm_90a", "-O3",     "-v",
-                                       "-o",  output.path,    input.path};
-  std::optional<llvm::StringRef> streams[] = {llvm::StringRef(), llvm::StringRef(log.path),
-                                              llvm::StringRef(log.path)};
-  std::string problem;
-  const int status = llvm::sys::ExecuteAndWait(ptxas, arguments, std::nullopt, streams,
-                                               /*SecondsToWait=*/300, /*MemoryLimit=*/0, &problem);
-  const std::string text = log.read();
-  if (status < 0)
-    return systemError("{}: {}", ptxas, problem);
-  if (status != 0)
-    return internalError("ptxas: {}", llvm::StringRef(text).split('\n').first.trim().str());
-  Assembled assembled{.cubin = output.read(), .resources = parseResources(text)};
+  TemporaryFile input, output;
+  for (auto [file, suffix] : {std::pair{&input, "ptx"}, std::pair{&output, "cubin"}})
+    if (Status created = file->create(suffix); !created)
+      return created.error();
+  if (Status written = input.write(ptx); !written)
+    return written.error();
+  Result<ProgramResult> ran =
+      runProgram(ptxas, {"-arch=sm_90a", "-O3", "-v", "-o", output.path(), input.path()});
+  if (!ran)
+    return ran.error();
+  const std::string log = ran->standardOutput + ran->standardError;
+  if (ran->exitCode != 0)
+    return invalidArgument("ptxas: {}", firstLine(log));
+  Assembled assembled{.cubin = output.read(), .resources = parseResources(log)};
   if (assembled.cubin.empty())
     return systemError("ptxas wrote no cubin");
   return assembled;
+}
+
+Result<std::string> ptx::versionOf(const std::string &ptxas) {
+  Result<ProgramResult> ran = runProgram(ptxas, {"--version"});
+  if (!ran)
+    return ran.error();
+  for (llvm::StringRef line : llvm::split(ran->standardOutput, '\n'))
+    if (const size_t at = line.find(", V"); at != llvm::StringRef::npos)
+      return "ptxas " + line.drop_front(at + 3).trim().str();
+  return systemError("{} --version does not tell its version", ptxas);
+}
+
+Result<std::string> ptx::disassemble(std::string_view cubin) {
+  Result<std::string> nvdisasm = ToolkitProgram{"nvdisasm", "nvidia-cuda-nvdisasm"}.find("");
+  if (!nvdisasm)
+    return nvdisasm.error();
+  TemporaryFile input;
+  if (Status created = input.create("cubin"); !created)
+    return created.error();
+  if (Status written = input.write(cubin); !written)
+    return written.error();
+  Result<ProgramResult> ran = runProgram(*nvdisasm, {"-c", input.path()});
+  if (!ran)
+    return ran.error();
+  if (ran->exitCode != 0)
+    return internalError("nvdisasm: {}", firstLine(ran->standardError));
+  return ran->standardOutput;
 }

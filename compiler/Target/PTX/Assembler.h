@@ -2,10 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// ptxas is a program of its own, from the CUDA Toolkit or from NVIDIA's Python
-// packages. Code that it assembles is accepted only if nothing was lost on the
-// way: no stack frame, no spilled registers, and none of its remarks C7500 to
-// C7599, which say that products were put one behind the other.
+// What ptxas assembles is accepted only if nothing was lost on the way: no stack
+// frame, no spilled registers, and none of its remarks C7500 to C7599, which say
+// that products were put one behind the other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,12 +19,12 @@
 
 namespace tilewright::ptx {
 
-/// The path of ptxas: `chosen` if not empty, else $CUDA_HOME/bin/ptxas, else the first one on PATH,
-/// else /usr/local/cuda/bin/ptxas. Refused: none found; the message says where it was looked for.
+/// As ToolkitProgram::find().
 Result<std::string> findPtxas(std::string_view chosen);
 
 /// What one kernel uses, as ptxas tells it.
 struct Resources {
+  std::string kernel;
   int64_t registers = 0; // a thread's at launch
   int64_t stackBytes = 0;
   int64_t spillBytes = 0; // stores and loads
@@ -40,8 +39,14 @@ struct Assembled {
 /// Assembles one kernel for sm_90a. Refused: PTX that ptxas rejects, with its first message.
 Result<Assembled> assemble(std::string_view ptx, const std::string &ptxas);
 
-/// The gate that every generated kernel passes; the error names what was lost.
-Status checkResources(std::string_view kernel, const Resources &resources);
+/// "ptxas 13.0.88".
+Result<std::string> versionOf(const std::string &ptxas);
+
+/// SASS as nvdisasm shows it. Refused: it is not found.
+Result<std::string> disassemble(std::string_view cubin);
+
+/// The gate that every generated kernel passes; the error names the kernel and what was lost.
+Status checkResources(const Resources &resources);
 
 /// Reads what `ptxas -v` prints.
 Resources parseResources(std::string_view log);

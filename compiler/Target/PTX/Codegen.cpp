@@ -5,48 +5,26 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Target/PTX/Codegen.h"
-#include "compiler/Frontend/CollectDiagnostics.h"
+#include "compiler/Target/Codegen.h"
 #include "lib/Support/MakeError.h"
 
-#include <llvm/IR/DiagnosticInfo.h>
-#include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/LLVMContext.h>
-#include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
-#include <llvm/IR/Verifier.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/TargetSelect.h>
-#include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Target/TargetOptions.h>
 #include <mlir/IR/BuiltinOps.h>
-#include <mlir/Target/LLVMIR/Export.h>
 
 #include <mutex>
 
 using namespace tilewright;
 
 namespace {
-/// Keeps LLVM's errors, which by default end the process, as text.
-struct CollectErrors : llvm::DiagnosticHandler {
-  explicit CollectErrors(std::string &errors) : errors(errors) {}
-
-  bool handleDiagnostics(const llvm::DiagnosticInfo &diagnostic) override {
-    if (diagnostic.getSeverity() == llvm::DS_Error && errors.empty()) {
-      llvm::raw_string_ostream stream(errors);
-      llvm::DiagnosticPrinterRawOStream printer(stream);
-      diagnostic.print(printer);
-    }
-    return true;
-  }
-
-  std::string &errors;
-};
-
 Result<std::unique_ptr<llvm::TargetMachine>> createTargetMachine() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -104,20 +82,14 @@ Result<std::unique_ptr<llvm::Module>> ptx::translateToLLVM(mlir::ModuleOp module
   Result<std::unique_ptr<llvm::TargetMachine>> machine = createTargetMachine();
   if (!machine)
     return machine.error();
-  CollectDiagnostics diagnostics(*module.getContext());
-  std::unique_ptr<llvm::Module> translated =
-      mlir::translateModuleToLLVMIR(module, context, "tilewright");
+  Result<std::unique_ptr<llvm::Module>> translated =
+      tilewright::translateToLLVM(module, **machine, context);
   if (!translated)
-    return internalError("the llvm dialect could not be translated to LLVM IR: {}",
-                         diagnostics.message("unknown reason"));
-  translated->setTargetTriple(llvm::Triple("nvptx64-nvidia-cuda"));
-  translated->setDataLayout((*machine)->createDataLayout());
-  markConvergent(*translated);
-  std::string problem;
-  llvm::raw_string_ostream stream(problem);
-  if (llvm::verifyModule(*translated, &stream))
-    return internalError("the lowering gave invalid LLVM IR: {}", problem);
-  if (Status simplified = simplify(*translated, **machine); !simplified)
+    return translated;
+  markConvergent(**translated);
+  if (Status verified = verifyLLVM(**translated); !verified)
+    return verified.error();
+  if (Status simplified = simplify(**translated, **machine); !simplified)
     return simplified.error();
   return translated;
 }
@@ -126,20 +98,5 @@ Result<std::string> ptx::emitPtx(llvm::Module &module) {
   Result<std::unique_ptr<llvm::TargetMachine>> machine = createTargetMachine();
   if (!machine)
     return machine.error();
-  std::string errors;
-  std::unique_ptr<llvm::DiagnosticHandler> previous = module.getContext().getDiagnosticHandler();
-  module.getContext().setDiagnosticHandler(std::make_unique<CollectErrors>(errors));
-  llvm::SmallVector<char, 0> output;
-  llvm::raw_svector_ostream stream(output);
-  llvm::legacy::PassManager passes;
-  const bool cannotEmit =
-      (*machine)->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile);
-  if (!cannotEmit)
-    passes.run(module);
-  module.getContext().setDiagnosticHandler(std::move(previous));
-  if (cannotEmit)
-    return internalError("LLVM cannot write PTX");
-  if (!errors.empty())
-    return internalError("LLVM could not generate PTX: {}", errors);
-  return std::string(output.begin(), output.end());
+  return emitCode(module, **machine, llvm::CodeGenFileType::AssemblyFile);
 }

@@ -64,22 +64,31 @@ struct Problem {
   std::vector<TensorDeclaration> tensors;
 };
 
-/// The stages of the lowering, from the problem to code.
-enum class Stage { Attn, Tile, Vector, LLVM, Asm, Object };
+/// The stages of the lowering, from the problem to code:
+///
+///   cpu     attn  tile  vector     llvm  asm  obj
+///   sm_90a  attn  tile  sm  nvvm   llvm  ptx  cubin  sass
+///
+/// attn, tile, vector, sm and nvvm are MLIR, llvm is LLVM IR; obj and cubin are bytes.
+enum class Stage { Attn, Tile, Vector, SM, NVVM, LLVM, Asm, Object, PTX, Cubin, SASS };
 
-/// "attn", "tile", "vector", "llvm", "asm", "obj".
+/// "attn", "tile" and so on.
 TILEWRIGHT_EXPORT std::string_view nameOf(Stage stage);
 TILEWRIGHT_EXPORT std::optional<Stage> parseStage(std::string_view name);
 
 struct CompileOptions {
-  /// "cpu".
+  /// "cpu" or "sm_90a".
   std::string target = "cpu";
   /// The processor to compile for: an LLVM CPU name ("haswell", "x86-64", "sapphirerapids",
   /// "neoverse-v1"); empty means this machine with all that it has. A kernel for another processor
-  /// can be looked at but not run.
-  std::string cpu;
-  /// Choices that override the compiler's, "block_q=64,block_kv=96"; fields not named keep theirs.
-  std::string schedule;
+  /// can be looked at but not run. Of target cpu only.
+  std::string cpu = {};
+  /// Choices that override the compiler's, "block_q=64,block_kv=96", and for a GPU "stages=3" too;
+  /// fields not named keep theirs.
+  std::string schedule = {};
+  /// The path of ptxas. If empty it is searched: $CUDA_HOME/bin, PATH, /usr/local/cuda/bin. Of a
+  /// GPU's targets only.
+  std::string ptxas = {};
 };
 
 /// Something the compiler decided or could not do, for people who tune.
@@ -97,10 +106,16 @@ public:
   explicit Compilation(std::shared_ptr<Implementation> implementation)
       : implementation(std::move(implementation)) {}
 
-  /// A stage as text: MLIR, LLVM IR, assembly; Object is the bytes of an object file.
+  /// A stage as text: MLIR, LLVM IR, assembly; or as bytes. Refused: a stage that the target does
+  /// not have or that lies before the first one.
   Result<std::string> text(Stage stage) const;
 
-  /// The schedule in force: "block_q=24,block_kv=48".
+  /// A GPU's kernel with all that launching it needs, as the bytes of a .twk file, which
+  /// loadKernel() takes. Refused: target cpu.
+  Result<std::string> image() const;
+
+  /// The schedule in force: "block_q=24,block_kv=48"; what is fixed by the first stage is not in
+  /// it.
   std::string schedule() const;
 
   /// The passes from attn on as text that `tilewright-opt --pass-pipeline` replays.
@@ -109,7 +124,8 @@ public:
   /// What was remarked up to the last stage computed.
   std::vector<Remark> remarks() const;
 
-  /// The kernel for this machine, compiled on first use. Refused: code for another processor.
+  /// The kernel, compiled on first use: for this machine's processor, or for its GPU. Refused: code
+  /// for another processor.
   Result<Kernel> kernel() const;
 
 private:
@@ -121,7 +137,7 @@ private:
 TILEWRIGHT_EXPORT Result<Compilation> compile(const Problem &problem,
                                               const CompileOptions &options = {});
 
-/// Starts from MLIR text at stage `from` (Attn, Tile or Vector); the text is hostile until checked.
+/// Starts from text at stage `from`, one in MLIR or PTX; the text is hostile until checked.
 TILEWRIGHT_EXPORT Result<Compilation> compileText(std::string_view text, Stage from,
                                                   const CompileOptions &options = {});
 

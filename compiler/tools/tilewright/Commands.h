@@ -14,6 +14,7 @@ namespace tilewright::tool {
 /// Each does what its help says and returns the program's exit code, 0 or 1, or the error.
 Result<int> runCompile(const Options &options);
 Result<int> runRun(const Options &options);
+Result<int> runBench(const Options &options);
 Result<int> runExplain(const Options &options);
 Result<int> runEmulate(const Options &options);
 

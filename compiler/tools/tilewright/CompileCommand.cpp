@@ -15,16 +15,27 @@
 using namespace tilewright;
 using namespace tilewright::tool;
 
+/// What is written: a stage, or without one a GPU's kernel image.
+static std::optional<Stage> findStage(const Options &options) {
+  if (!options.emit && options.compile.target == "cpu")
+    return Stage::Object;
+  return options.emit;
+}
+
+static bool isText(std::optional<Stage> stage) {
+  return stage && *stage != Stage::Object && *stage != Stage::Cubin;
+}
+
 Result<int> tool::runCompile(const Options &options) {
-  const Stage stage = options.emit.value_or(Stage::Object);
+  const std::optional<Stage> stage = findStage(options);
   if (options.printPipeline && (options.emit || options.output))
     return invalidArgument("--print-pipeline prints to stdout and nothing else; leave out --emit "
                            "and -o");
-  if (!options.printPipeline && !options.output && stage == Stage::Object && isatty(STDOUT_FILENO))
-    return invalidArgument("an object file is not for a terminal: say where it goes with -o FILE, "
+  if (!options.printPipeline && !options.output && !isText(stage) && isatty(STDOUT_FILENO))
+    return invalidArgument("code in bytes is not for a terminal: say where it goes with -o FILE, "
                            "or choose another --emit");
-  if (options.emit && stage < options.problem.from.value_or(Stage::Attn))
-    return invalidArgument("--emit={} lies before --from={}", nameOf(stage),
+  if (options.emit && *stage < options.problem.from.value_or(Stage::Attn))
+    return invalidArgument("--emit={} lies before --from={}", nameOf(*stage),
                            nameOf(*options.problem.from));
 
   Result<ProblemInput> input = readProblem(options.problem);
@@ -37,10 +48,12 @@ Result<int> tool::runCompile(const Options &options) {
       return compilation.error();
     if (options.printPipeline)
       return compilation->pipeline() + "\n";
-    Result<std::string> stageText = compilation->text(stage);
+    Result<std::string> bytes = stage ? compilation->text(*stage) : compilation->image();
     if (options.remarks)
       printRemarks(compilation->remarks());
-    return stageText;
+    if (!bytes && options.problem.file)
+      return bytes.error().within(*options.problem.file);
+    return bytes;
   }();
   if (!text)
     return text.error();

@@ -5,13 +5,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Analysis/IoModel.h"
-#include "compiler/Driver/CompilationAccess.h"
 #include "compiler/tools/tilewright/BlockPicture.h"
 #include "compiler/tools/tilewright/CacheSizes.h"
 #include "compiler/tools/tilewright/Commands.h"
-#include "compiler/tools/tilewright/KernelFacts.h"
+#include "compiler/tools/tilewright/CompiledProgram.h"
+#include "compiler/tools/tilewright/LaunchFacts.h"
 #include "compiler/tools/tilewright/Output.h"
-#include "compiler/tools/tilewright/ProblemInput.h"
 #include "compiler/tools/tilewright/Progress.h"
 #include "compiler/tools/tilewright/VisitedWork.h"
 #include "lib/Expression/Parse.h"
@@ -97,13 +96,12 @@ static std::string describeMemory(const IoModel &model, const std::string &scrat
 }
 
 /// What a launch of these sizes needs besides the tensors.
-static Result<std::string> describeScratch(const Options &options, const Compilation &compilation,
-                                           const KernelFacts &facts) {
+static Result<std::string> describeScratch(const Options &options, const CompiledProgram &program) {
   const std::string stack = fmt::format("{} of stack a thread for tiles, whatever the lengths",
-                                        formatBytes(double(facts.scratchBytes)));
+                                        formatBytes(double(program.facts().scratchBytes)));
   if (!options.compile.cpu.empty())
     return stack + "; the workspace is known only on the processor itself";
-  Result<Kernel> kernel = compilation.kernel();
+  Result<Kernel> kernel = program.kernel();
   if (!kernel)
     return kernel.error();
   Result<size_t> workspace = kernel->workspaceSize(options.sizes);
@@ -112,43 +110,67 @@ static Result<std::string> describeScratch(const Options &options, const Compila
   return fmt::format("{} of workspace; {}", formatBytes(double(*workspace)), stack);
 }
 
-static Result<std::string> explain(const Options &options, const ProblemInput &input) {
-  Progress progress("compiling");
-  Result<Compilation> compilation = compileInput(options, input);
-  if (!compilation)
-    return compilation.error();
-  Result<KernelFacts> facts = readKernelFacts(*compilation);
-  if (!facts)
-    return facts.error();
-  Result<std::string> scratch = describeScratch(options, *compilation, *facts);
-  if (!scratch)
-    return scratch.error();
-
-  const ProblemSizes &sizes = options.sizes;
-  std::string text = describeProblem(CompilationAccess::problem(*compilation), *facts, input);
-  text += fmt::format(
-      "sizes       batch {}, heads {}, kv heads {}, {} queries, {} keys\n"
-      "target      {}, {}\nschedule    {}\n",
-      sizes.batch, sizes.heads, sizes.kvHeads, sizes.queryLength, sizes.keyLength,
-      options.compile.target, options.compile.cpu.empty() ? "this machine" : options.compile.cpu,
-      compilation->schedule().empty() ? "as the program states" : compilation->schedule());
-  if (options.problem.from.value_or(Stage::Attn) <= Stage::Tile) {
-    Result<std::string> tile = compilation->text(Stage::Tile);
-    if (!tile)
-      return tile.error();
-    Result<BlockMap> map = computeBlockMap(*tile, sizes, input.scalars);
-    text += map ? describeBlocks(*map, sizes, *facts)
-                : fmt::format("\nblocks      not known: {}\n", map.error().message());
+/// The choices that passes are told, and what they remarked.
+static std::string describeDecisions(const CompiledProgram &program) {
+  std::string text = "\ndecisions\n";
+  const std::string pipeline = program.pipeline();
+  llvm::StringRef rest = pipeline;
+  while (!rest.empty()) {
+    const size_t end = rest.find_first_of(",{()");
+    const llvm::StringRef pass = rest.take_front(end);
+    rest = rest.substr(pass.size());
+    if (!rest.consume_front("{")) {
+      rest = rest.drop_front(!rest.empty());
+      continue;
+    }
+    const auto [options, others] = rest.split('}');
+    rest = others;
+    // The passes that cut a problem; the others' options say how code is printed.
+    if (pass.starts_with("assign-") || pass.starts_with("convert-tile-to-"))
+      text += fmt::format("  {}: {}\n", pass.str(), options.str());
   }
-  const IoModel model = {sizes, facts->headDim, facts->valueDim, facts->dtype};
-  text += describeMemory(model, *scratch,
-                         options.compile.cpu.empty() ? CacheSizes::ofThisMachine() : CacheSizes());
-  text += "\ndecisions\n";
-  if (compilation->remarks().empty())
-    text += "  the compiler has no remarks\n";
-  for (const Remark &remark : compilation->remarks())
+  for (const Remark &remark : program.remarks())
     text += fmt::format("  {}: {}\n", remark.pass, remark.message);
   return text;
+}
+
+static Result<std::string> explain(const Options &options) {
+  Progress progress("compiling");
+  Result<CompiledProgram> program = CompiledProgram::load(options);
+  if (!program)
+    return program.error();
+  const KernelFacts &facts = program->facts();
+  const ProblemSizes &sizes = options.sizes;
+  std::string text = describeProblem(program->compiledProblem(), facts, program->input());
+  text += fmt::format("sizes       batch {}, heads {}, kv heads {}, {} queries, {} keys\n"
+                      "target      {}{}\nschedule    {}\n",
+                      sizes.batch, sizes.heads, sizes.kvHeads, sizes.queryLength, sizes.keyLength,
+                      program->target(),
+                      program->isForGpu()           ? ""
+                      : options.compile.cpu.empty() ? ", this machine"
+                                                    : ", " + options.compile.cpu,
+                      program->schedule().empty() ? "as the program states" : program->schedule());
+  if (program->from() <= Stage::Tile) {
+    Result<std::string> tile = program->text(Stage::Tile);
+    if (!tile)
+      return tile.error();
+    Result<BlockMap> map = computeBlockMap(*tile, sizes, program->input().scalars);
+    text += map ? describeBlocks(*map, sizes, facts)
+                : fmt::format("\nblocks      not known: {}\n", map.error().message());
+  }
+  if (program->isForGpu()) {
+    Result<std::string> launch = describeLaunch(*program, sizes);
+    if (!launch)
+      return launch.error();
+    return text + *launch + describeDecisions(*program);
+  }
+  Result<std::string> scratch = describeScratch(options, *program);
+  if (!scratch)
+    return scratch.error();
+  const IoModel model = {sizes, facts.headDim, facts.valueDim, facts.dtype};
+  text += describeMemory(model, *scratch,
+                         options.compile.cpu.empty() ? CacheSizes::ofThisMachine() : CacheSizes());
+  return text + describeDecisions(*program);
 }
 
 Result<int> tool::runExplain(const Options &options) {
@@ -159,10 +181,7 @@ Result<int> tool::runExplain(const Options &options) {
           expression::checkSizes({s.batch, s.heads, s.kvHeads, s.queryLength, s.keyLength});
       !checked)
     return checked.error().within("--heads");
-  Result<ProblemInput> input = readProblem(options.problem);
-  if (!input)
-    return input.error();
-  Result<std::string> text = explain(options, *input);
+  Result<std::string> text = explain(options);
   if (!text)
     return text.error();
   if (Status written = writeStdout(*text); !written)

@@ -20,7 +20,10 @@ static constexpr SubcommandInfo infos[] = {
      "turn a problem into a kernel, or show any stage on the way",
      "Compiles an attention problem and writes one stage of it: the problem as IR (attn), the\n"
      "program on tiles (tile), vector code (vector), LLVM IR (llvm), assembly (asm), or an object\n"
-     "file (obj). Any of the first three can be edited and given back as FILE with --from.",
+     "file (obj). For a GPU: attn, tile, the multiprocessor's program (sm), nvvm, llvm, ptx, "
+     "cubin,\n"
+     "sass, or without --emit a kernel image with all that launching it needs. Stages of IR, and\n"
+     "ptx, can be edited and given back as FILE with --from.",
      R"(  # What becomes of a sliding window over head dimension 80?
   tilewright compile --head-dim 80 --mask 'k <= q && q - k < window' \
       --scalar window=256 --emit=tile
@@ -31,11 +34,17 @@ static constexpr SubcommandInfo infos[] = {
 
   # The code for another processor.
   tilewright compile --head-dim 64 --cpu neoverse-v1 --emit=asm
+
+  # A kernel for NVIDIA's Hopper, with a stage more than the compiler would take.
+  tilewright compile --target sm_90a --head-dim 64 --dtype bf16 --preset causal \
+      --schedule stages=3 -o causal.twk
 )"},
     {"run", "PROBLEM (--q FILE --k FILE --v FILE | --random B,Hq,Hkv,Tq,Tk) [-o FILE] [--check]",
      "compile a problem and run it on tensors",
-     "Compiles the problem for this machine, runs the kernel on tensors, and reports its time and\n"
-     "rate. --check compares the result with a reference in f64 that shares nothing with the\n"
+     "Compiles the problem, or reads a kernel image, runs the kernel on tensors, and reports its "
+     "time\n"
+     "and rate. --emulate runs a GPU's kernel on the CPU and looks for races. --check compares the "
+     "result with a reference in f64 that shares nothing with the\n"
      "compiler but the parsed expressions; long problems are checked on 64 rows.",
      R"(  # Random inputs: batch 1, 8 heads, 2048 queries and keys.
   tilewright run --head-dim 64 --preset causal --random 1,8,8,2048,2048 --check
@@ -48,16 +57,29 @@ static constexpr SubcommandInfo infos[] = {
   tilewright run --head-dim 64 --score 's + slope[h] * (k - q)' \
       --tensor slope=slopes.npy --random 2,8,2,100,300 --check
 
+  # A kernel for a GPU without one, under 3 schedules.
+  tilewright run --target sm_90a --head-dim 64 --dtype bf16 --preset causal \
+      --random 1,2,2,150,150 --emulate=3 --check
+
   # An edited program on tiles, checked against the problem that it should compute.
   tilewright run causal.mlir --from=tile --head-dim 64 --preset causal \
       --random 1,8,8,512,512 --check
+)"},
+    {"bench", "PROBLEM (--q FILE --k FILE --v FILE | --random B,Hq,Hkv,Tq,Tk)", "time a kernel",
+     "Runs the kernel for a second and reports the median time and the rate. On a GPU each run "
+     "starts\n"
+     "with nothing of the tensors in its caches, and clocks and power are reported.",
+     R"(  tilewright bench --target sm_90a --head-dim 128 --dtype bf16 --random 1,16,16,4096,4096
 )"},
     {"explain", "PROBLEM --lengths Tq,Tk [--batch B] [--heads Hq[,Hkv]]",
      "show what a kernel will do, without running it",
      "Draws which blocks of the score matrix the kernel visits, counts them, and states the\n"
      "operations, the bytes, the scratch memory, the schedule, and what the compiler decided and\n"
-     "why.",
+     "why; for a GPU the grid, shared memory, registers, and what limits occupancy.",
      R"(  tilewright explain --head-dim 64 --preset sliding-window=256 --lengths 2048,2048
+
+  # What a kernel takes of a GPU, without one.
+  tilewright explain causal.twk --lengths 4096,4096 --batch 4 --heads 16
 )"},
     {"emulate", "FILE.ptx --launch FILE.json [--seeds N] [--break LINE]",
      "run a kernel of PTX on the CPU, and look for races and deadlocks",

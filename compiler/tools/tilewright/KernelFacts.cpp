@@ -6,12 +6,7 @@
 
 #include "compiler/tools/tilewright/KernelFacts.h"
 
-#include "compiler/Frontend/ParseModule.h"
-#include "compiler/Pipelines/Register.h"
-#include "compiler/Target/CPU/Signature.h"
 #include "lib/Support/MakeError.h"
-
-#include "mlir/IR/MLIRContext.h"
 
 #include <algorithm>
 
@@ -31,28 +26,15 @@ static Result<const KernelArgument *> findTensor(const Signature &signature, std
   return &*found;
 }
 
-Result<KernelFacts> tool::readKernelFacts(const Compilation &compilation) {
-  Result<std::string> text = compilation.text(Stage::Vector);
-  if (!text)
-    return text.error();
-  mlir::DialectRegistry registry;
-  registerDialects(registry);
-  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
-  Result<mlir::OwningOpRef<mlir::ModuleOp>> module = parseModule(*text, context);
-  if (!module)
-    return module.error();
-  Result<Signature> signature = extractSignature(module->get());
-  if (!signature)
-    return signature.error();
-
+Result<KernelFacts> tool::readKernelFacts(const Signature &signature) {
   KernelFacts facts;
-  Result<const KernelArgument *> query = findTensor(*signature, "query", 4);
+  Result<const KernelArgument *> query = findTensor(signature, "query", 4);
   if (!query)
     return query.error();
-  Result<const KernelArgument *> value = findTensor(*signature, "value", 4);
+  Result<const KernelArgument *> value = findTensor(signature, "value", 4);
   if (!value)
     return value.error();
-  Result<const KernelArgument *> out = findTensor(*signature, "out", 4);
+  Result<const KernelArgument *> out = findTensor(signature, "out", 4);
   if (!out)
     return out.error();
   facts.dtype = (*query)->dtype;
@@ -60,8 +42,8 @@ Result<KernelFacts> tool::readKernelFacts(const Compilation &compilation) {
   facts.headDim = (*query)->shape[3];
   facts.valueDim = (*value)->shape[3];
   if (facts.headDim < 1 || facts.valueDim < 1)
-    return invalidArgument("'{}' leaves the widths of query or value open", signature->function);
-  facts.lse = std::ranges::count(signature->arguments, "lse", &KernelArgument::name) != 0;
-  facts.scratchBytes = signature->scratchBytes;
+    return invalidArgument("'{}' leaves the widths of query or value open", signature.function);
+  facts.lse = std::ranges::count(signature.arguments, "lse", &KernelArgument::name) != 0;
+  facts.scratchBytes = signature.scratchBytes;
   return facts;
 }

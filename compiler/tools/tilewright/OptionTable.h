@@ -18,8 +18,9 @@ enum OptionVisibility : unsigned {
   MainVis = 1 << 1,
   CompileVis = 1 << 2,
   RunVis = 1 << 3,
-  ExplainVis = 1 << 4,
-  EmulateVis = 1 << 5,
+  BenchVis = 1 << 4,
+  ExplainVis = 1 << 5,
+  EmulateVis = 1 << 6,
 };
 
 /// The visibility of a subcommand's options, or of the program's own.

@@ -76,6 +76,19 @@ static Status parseName(const Arg &arg, std::optional<T> &result,
   return {};
 }
 
+/// A name of any target; the compiler says which of them the one at hand has.
+static Status parseStageName(const Arg &arg, std::optional<Stage> &result) {
+  return parseName(
+      arg, result, parseStage,
+      "attn, tile, vector, llvm, asm or obj, and for a GPU attn, tile, sm, nvvm, llvm, "
+      "ptx, cubin or sass");
+}
+
+static Status parseText(const Arg &arg, std::string &result, std::string_view wanted) {
+  result = arg.getValue();
+  return result.empty() ? wrongValue(arg, wanted) : Status();
+}
+
 static Status parseNamed(const Arg &arg, std::vector<NamedOption> &options,
                          std::string_view wanted) {
   auto [name, value] = StringRef(arg.getValue()).split('=');
@@ -149,7 +162,8 @@ static Status parseEmulation(const Arg &arg, emulator::CommandOptions &emulation
     return parseIntegers(arg, 1, 1, low, high, wanted);
   };
   switch (arg.getOption().getID()) {
-  case OPT_seeds: {
+  case OPT_seeds:
+  case OPT_emulate_eq: {
     auto seeds = number(1, 1'000'000, "a number from 1 to 1000000");
     if (!seeds)
       return seeds.error();
@@ -230,25 +244,22 @@ static Status parseOption(const Arg &arg, Options &options) {
     return {};
   }
 
-  case OPT_from: {
-    if (Status s = parseName(arg, problem.from, parseStage, "attn, tile or vector"); !s)
-      return s;
-    return *problem.from <= Stage::Vector ? Status() : wrongValue(arg, "attn, tile or vector");
-  }
+  case OPT_from:
+    return parseStageName(arg, problem.from);
   case OPT_target:
-    options.compile.target = value;
+    options.target = options.compile.target = value;
     return {};
   case OPT_cpu:
-    options.compile.cpu = value;
-    return {};
+    return parseText(arg, options.compile.cpu, "the name of a processor");
   case OPT_schedule:
-    options.compile.schedule = value;
-    return {};
+    return parseText(arg, options.compile.schedule, "choices like block_q=64,block_kv=96");
+  case OPT_ptxas:
+    return parseText(arg, options.compile.ptxas, "the path of ptxas");
   case OPT_remarks:
     options.remarks = true;
     return {};
   case OPT_emit:
-    return parseName(arg, options.emit, parseStage, "attn, tile, vector, llvm, asm or obj");
+    return parseStageName(arg, options.emit);
   case OPT_print_pipeline:
     options.printPipeline = true;
     return {};
@@ -293,6 +304,12 @@ static Status parseOption(const Arg &arg, Options &options) {
   case OPT_launch:
     options.launch = value;
     return {};
+  case OPT_emulate:
+    options.emulate = true;
+    return {};
+  case OPT_emulate_eq:
+    options.emulate = true;
+    return parseEmulation(arg, options.emulation);
   case OPT_seeds:
   case OPT_budget:
   case OPT_break:
@@ -348,7 +365,7 @@ Result<Options> tool::parseOptions(std::span<const char *const> arguments) {
   Options options;
   options.sizes = {.batch = 1, .heads = 1, .kvHeads = 1, .queryLength = -1, .keyLength = -1};
   if (arguments.empty())
-    return invalidArgument("a subcommand is missing: compile, run, explain or emulate; see "
+    return invalidArgument("a subcommand is missing: compile, run, bench, explain or emulate; see "
                            "tilewright --help");
   if (arguments.front()[0] != '-') {
     llvm::SmallVector<StringRef> names;
@@ -381,7 +398,8 @@ Result<Options> tool::parseOptions(std::span<const char *const> arguments) {
       return parsed.error();
   }
   if (!options.subcommand && options.problem.file)
-    return invalidArgument("'{}': a subcommand comes first: compile, run, explain or emulate",
-                           shown(*options.problem.file));
+    return invalidArgument(
+        "'{}': a subcommand comes first: compile, run, bench, explain or emulate",
+        shown(*options.problem.file));
   return options;
 }

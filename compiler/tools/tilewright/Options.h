@@ -19,7 +19,7 @@
 
 namespace tilewright::tool {
 
-enum class Subcommand { Compile, Run, Explain, Emulate };
+enum class Subcommand { Compile, Run, Bench, Explain, Emulate };
 
 /// The subcommands in the order of their enumerators.
 struct SubcommandInfo {
@@ -69,6 +69,8 @@ struct Options {
   std::optional<Subcommand> subcommand;
 
   ProblemOptions problem;
+  /// The target is that of `compile` where it is given, which for a compiled kernel it is not.
+  std::optional<std::string> target;
   CompileOptions compile;
   bool remarks = false;
 
@@ -89,11 +91,13 @@ struct Options {
   Layout layout = Layout::BHTD;
   std::optional<ProblemSizes> random;
   bool check = false;
+  /// Run on the emulator, as `emulation` below says.
+  bool emulate = false;
 
   // explain
   ProblemSizes sizes;
 
-  // emulate
+  // emulate, and run with --emulate
   std::optional<std::string> ptx, launch;
   /// The seed, threads and JSON of above are here as well.
   emulator::CommandOptions emulation;

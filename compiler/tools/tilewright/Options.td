@@ -13,11 +13,13 @@ include "llvm/Option/OptParser.td"
 def MainVis : OptionVisibility;
 def CompileVis : OptionVisibility;
 def RunVis : OptionVisibility;
+def BenchVis : OptionVisibility;
 def ExplainVis : OptionVisibility;
 def EmulateVis : OptionVisibility;
 
-defvar everywhere = [MainVis, CompileVis, RunVis, ExplainVis, EmulateVis];
-defvar problems = [CompileVis, RunVis, ExplainVis];
+defvar everywhere = [MainVis, CompileVis, RunVis, BenchVis, ExplainVis, EmulateVis];
+defvar problems = [CompileVis, RunVis, BenchVis, ExplainVis];
+defvar inputs = [RunVis, BenchVis];
 
 class Named<string text> : OptionGroup<text> { string HelpText = text; }
 
@@ -65,31 +67,34 @@ defm tensor : Value<"tensor", "NAME=FILE[:ENTRY]",
 defm scale : Value<"scale", "X", "factor of the scores; default 1/sqrt(D), used when a kernel runs",
                    problem_group, problems>;
 
-defm from : Value<"from", "STAGE", "what FILE holds: attn (default), tile or vector",
+defm from : Value<"from", "STAGE", "what FILE holds: attn (default) or a later stage",
                   compile_group, problems>;
-defm target : Value<"target", "NAME", "what to compile for: cpu (default)", compile_group, problems>;
+defm target : Value<"target", "NAME", "what to compile for: cpu (default) or sm_90a", compile_group, problems>;
 defm cpu : Value<"cpu", "NAME", "processor by LLVM's name (haswell, x86-64); default: this machine",
                  compile_group, problems>;
-defm schedule : Value<"schedule", "FIELDS", "choices of your own: 'block_q=64,block_kv=96'",
+defm schedule : Value<"schedule", "FIELDS", "choices of your own: 'block_q=64,block_kv=96', for a GPU 'stages=3' too",
                       compile_group, problems>;
+defm ptxas : Value<"ptxas", "PATH", "NVIDIA's assembler (default: where it is usually found)", compile_group,
+                   problems>;
 def remarks : Switch<"remarks", "print what the compiler decided, and why, to stderr",
                      compile_group, [CompileVis, RunVis]>;
 
-defm emit : Value<"emit", "STAGE", "attn, tile, vector, llvm, asm or obj (default)", result_group,
+defm emit : Value<"emit", "STAGE", "attn, tile, vector, llvm, asm or obj (default); for sm_90a attn, tile, sm, nvvm, "
+                                   "llvm, ptx, cubin or sass (default: a kernel image)", result_group,
                   [CompileVis]>;
 def print_pipeline : Switch<"print-pipeline",
                             "print the passes as tilewright-opt replays them, and nothing else",
                             result_group, [CompileVis]>;
 
 defm q : Value<"q", "FILE[:ENTRY]", "queries: a safetensors or .npy file, and which entry of it",
-               input_group, [RunVis]>;
-defm k : Value<"k", "FILE[:ENTRY]", "keys", input_group, [RunVis]>;
-defm v : Value<"v", "FILE[:ENTRY]", "values", input_group, [RunVis]>;
+               input_group, inputs>;
+defm k : Value<"k", "FILE[:ENTRY]", "keys", input_group, inputs>;
+defm v : Value<"v", "FILE[:ENTRY]", "values", input_group, inputs>;
 defm layout : Value<"layout", "ORDER",
                     "of the tensors' dimensions: bhtd (default) or bthd; t is the position",
-                    input_group, [RunVis]>;
+                    input_group, inputs>;
 defm random : Value<"random", "B,Hq,Hkv,Tq,Tk", "normal numbers for these extents instead of files",
-                    input_group, [RunVis]>;
+                    input_group, inputs>;
 
 defm lengths : Value<"lengths", "Tq,Tk", "numbers of queries and keys", size_group, [ExplainVis]>;
 defm batch : Value<"batch", "B", "batch size (default 1)", size_group, [ExplainVis]>;
@@ -101,7 +106,10 @@ defm launch : Value<"launch", "FILE", "grid, block, tensors, tensor maps and arg
 defm seeds : Value<"seeds", "N", "how many schedules to try, one for each seed (default 1)",
                    emulation_group, [EmulateVis]>;
 defm budget : Value<"budget", "N", "warp instructions until a kernel is endless (default 200000000)",
-                    emulation_group, [EmulateVis]>;
+                    emulation_group, [RunVis, EmulateVis]>;
+def emulate : Flag<["--"], "emulate">, MetaVarName<"[=SEEDS]">, Group<emulation_group>, Visibility<[RunVis]>,
+              HelpText<"run a GPU's kernel on the CPU under so many schedules, and look for races">;
+def emulate_eq : Joined<["--"], "emulate=">, Group<emulation_group>, Visibility<[RunVis]>;
 
 defm break : Value<"break", "LINE", "stop before the instructions of this line; repeatable",
                    debugger_group, [EmulateVis]>;
@@ -117,12 +125,12 @@ def output : Separate<["-"], "o">, MetaVarName<"FILE">, Group<result_group>,
              Visibility<[CompileVis, RunVis]>;
 def check : Switch<"check", "compare with the f64 reference; exit 1 past the tolerance",
                    result_group, [RunVis]>;
-def json : Switch<"json", "print one line of JSON instead of the report", result_group, [RunVis, EmulateVis]>;
+def json : Switch<"json", "print one line of JSON instead of the report", result_group, [RunVis, BenchVis, EmulateVis]>;
 
-defm seed : Value<"seed", "N", "of the random numbers (default 0)", general_group, [RunVis, EmulateVis],
+defm seed : Value<"seed", "N", "of the random numbers (default 0)", general_group, [RunVis, BenchVis, EmulateVis],
                   [HelpTextVariant<[EmulateVis], "of the first schedule (default 1)">]>;
 defm threads : Value<"threads", "N", "threads to use (default: as many as the machine has)",
-                     general_group, [RunVis, EmulateVis],
+                     general_group, [RunVis, BenchVis, EmulateVis],
                      [HelpTextVariant<[EmulateVis], "blocks to run at the same time (default 1)">]>;
 def help : Switch<"help", "show this text", general_group, everywhere>;
 def help_short : Flag<["-"], "h">, Alias<help>, Visibility<everywhere>;

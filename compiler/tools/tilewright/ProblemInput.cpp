@@ -6,6 +6,7 @@
 
 #include "compiler/tools/tilewright/ProblemInput.h"
 
+#include "compiler/Driver/CompilationAccess.h"
 #include "compiler/TensorFile/TensorFile.h"
 #include "compiler/tools/tilewright/TextFile.h"
 #include "lib/Expression/Parse.h"
@@ -54,20 +55,29 @@ static std::string spell(std::string_view option, const NamedOption &named) {
   return fmt::format("{} {}", option, expression::printable(named.name, 40));
 }
 
-/// The dtype and rank of a declaration "f32[?,?]"; nothing if `text` is something else.
-static std::optional<TensorDeclaration> parseDeclaration(std::string_view text) {
+/// The dtype and rank of a declaration "f32[?,?]"; nothing if `text` is the name of a file, which
+/// does not end in a bracket. Refused: brackets with anything else in them.
+static Result<std::optional<TensorDeclaration>> parseDeclaration(std::string_view text) {
   const size_t bracket = text.find('[');
-  if (bracket == std::string_view::npos || !text.ends_with("]"))
-    return std::nullopt;
-  const std::optional<DType> dtype = parseDType(text.substr(0, bracket));
+  if (bracket == std::string_view::npos || !text.ends_with("]") ||
+      text.find('/') != std::string_view::npos)
+    return std::optional<TensorDeclaration>();
+  const std::string_view name = text.substr(0, bracket);
+  const std::optional<DType> dtype = parseDType(name);
+  if (!dtype)
+    return invalidArgument("'{}' is no dtype; a declaration is f32[?,?], and a file of that name "
+                           "./{}",
+                           expression::printable(name, 40), expression::printable(text, 40));
   const std::string_view dims = text.substr(bracket + 1, text.size() - bracket - 2);
   // "?" and then ",?" for each further dimension.
-  bool wellFormed = dtype && dims.size() % 2 == 1;
+  bool wellFormed = dims.size() % 2 == 1;
   for (size_t i = 0; i < dims.size() && wellFormed; ++i)
     wellFormed = dims[i] == (i % 2 == 0 ? '?' : ',');
   if (!wellFormed)
-    return std::nullopt;
-  return TensorDeclaration{"", *dtype, (dims.size() + 1) / 2};
+    return invalidArgument("'{}' is no rank; a declaration has a question mark for each dimension: "
+                           "{}[?,?]",
+                           expression::printable(dims, 40), nameOf(*dtype));
+  return std::optional(TensorDeclaration{"", *dtype, (dims.size() + 1) / 2});
 }
 
 Status Reader::addScalar(std::string_view name, expression::Number number,
@@ -102,6 +112,13 @@ Status Reader::readDimensions() {
   problem.valueDim = options.valueDim;
   problem.dtype = options.dtype.value_or(DType::F32);
   problem.outDType = options.outDType;
+  const DType real = problem.dtype == DType::F64 ? DType::F64 : DType::F32;
+  if (problem.outDType && *problem.outDType != problem.dtype && *problem.outDType != real)
+    return invalidArgument("--out-dtype is {}; with --dtype {} it must be {}",
+                           nameOf(*problem.outDType), nameOf(problem.dtype),
+                           problem.dtype == real
+                               ? std::string(nameOf(real))
+                               : fmt::format("{} or {}", nameOf(problem.dtype), nameOf(real)));
   return {};
 }
 
@@ -155,8 +172,12 @@ Status Reader::readScalars() {
 Status Reader::readTensors() {
   for (const NamedOption &named : options.tensors) {
     const std::string option = spell("--tensor", named);
-    if (std::optional<TensorDeclaration> declared = parseDeclaration(named.value)) {
-      if (Status added = addTensor(named.name, declared->dtype, declared->rank, option); !added)
+    Result<std::optional<TensorDeclaration>> declared = parseDeclaration(named.value);
+    if (!declared)
+      return declared.error().within(option);
+    if (*declared) {
+      if (Status added = addTensor(named.name, (*declared)->dtype, (*declared)->rank, option);
+          !added)
         return added;
       continue;
     }
@@ -269,6 +290,18 @@ ProblemInput::bindTensors(const ProblemSizes &sizes) const {
   return bound;
 }
 
+/// That a file's problem knows the names that options give values to.
+static Status checkDeclared(const ProblemOptions &options,
+                            const expression::Declarations &declarations) {
+  for (const NamedOption &scalar : options.scalars)
+    if (!declarations.findScalar(scalar.name))
+      return invalidArgument("{}: the problem declares no such scalar", spell("--scalar", scalar));
+  for (const NamedOption &tensor : options.tensors)
+    if (!declarations.findTensor(tensor.name))
+      return invalidArgument("{}: the problem declares no such tensor", spell("--tensor", tensor));
+  return {};
+}
+
 /// Files of IR larger than this are not read; the compiler refuses them well before.
 static constexpr uint64_t maxFileBytes = uint64_t{1} << 30;
 
@@ -282,5 +315,8 @@ Result<Compilation> tool::compileInput(const Options &options, const ProblemInpu
       compileText(*text, options.problem.from.value_or(Stage::Attn), options.compile);
   if (!compilation)
     return compilation.error().within(*options.problem.file);
+  if (const ParsedProblem *problem = CompilationAccess::problem(*compilation))
+    if (Status checked = checkDeclared(options.problem, problem->declarations); !checked)
+      return checked.error().within(*options.problem.file);
   return compilation;
 }

@@ -37,7 +37,8 @@ struct ProblemInput {
 /// wrong or whose scalars and tensors are missing; files that cannot be read.
 Result<ProblemInput> readProblem(const ProblemOptions &options);
 
-/// Compiles the file of IR, or else the problem.
+/// Compiles the file of IR, or else the problem. Refused, naming the file: scalars and tensors that
+/// a problem in it does not declare.
 Result<Compilation> compileInput(const Options &options, const ProblemInput &input);
 
 } // namespace tilewright::tool

@@ -4,46 +4,20 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Driver/CompilationAccess.h"
 #include "compiler/tools/tilewright/Commands.h"
+#include "compiler/tools/tilewright/Launcher.h"
 #include "compiler/tools/tilewright/Output.h"
-#include "compiler/tools/tilewright/ProblemInput.h"
 #include "compiler/tools/tilewright/Progress.h"
 #include "compiler/tools/tilewright/RunReport.h"
-#include "compiler/tools/tilewright/RunTensors.h"
-#include "compiler/tools/tilewright/VisitedWork.h"
 #include "lib/Reference/Reference.h"
 #include "lib/Support/MakeError.h"
+#include "runtime/EmulatedKernel.h"
 
-#include <algorithm>
-#include <chrono>
+#include <iostream>
 #include <thread>
 
 using namespace tilewright;
 using namespace tilewright::tool;
-
-/// The problem that --check computes: the one that was compiled, or for code below attn the one
-/// that the options state.
-static Result<ParsedProblem> problemToCheck(const Compilation &compilation,
-                                            const ProblemInput &input, const KernelFacts &facts) {
-  if (const ParsedProblem *problem = CompilationAccess::problem(compilation))
-    return *problem;
-  if (input.problem) {
-    Result<ParsedProblem> stated = parseProblem(*input.problem);
-    if (!stated)
-      return stated;
-    if (stated->headDim != facts.headDim || stated->valueDim != facts.valueDim)
-      return invalidArgument("--head-dim is {},{}, but the program's are {},{}", stated->headDim,
-                             stated->valueDim, facts.headDim, facts.valueDim);
-    if (stated->dtype != facts.dtype || stated->outDType != facts.outDType)
-      return invalidArgument("--dtype is {} and --out-dtype {}, but the program has {} and {}",
-                             nameOf(stated->dtype), nameOf(stated->outDType), nameOf(facts.dtype),
-                             nameOf(facts.outDType));
-    return stated;
-  }
-  return invalidArgument("--check below attn needs the problem too, since a program does not say "
-                         "what it is to compute: add --head-dim, --mask and so on");
-}
 
 static Result<reference::Problem> makeReference(const ParsedProblem &problem,
                                                 const Options &options, const RunTensors &tensors,
@@ -71,28 +45,39 @@ static Result<reference::Problem> makeReference(const ParsedProblem &problem,
   return result;
 }
 
-/// Runs the kernel once, and then again for its time: for half a second, and at least three times
-/// unless that takes long.
-static Status runAndTime(const Kernel &kernel, const Arguments &arguments,
-                         std::span<std::byte> workspace, const Execution &execution,
-                         RunReport &report) {
-  using Clock = std::chrono::steady_clock;
+static Status runAndTime(const LaunchInput &input, unsigned threads, RunReport &report) {
+  Result<std::unique_ptr<Launcher>> launcher = makeLauncher(input, threads);
+  if (!launcher)
+    return launcher.error();
   Progress progress("running");
-  if (Status first = kernel.run(arguments, workspace, execution); !first)
-    return first;
-  std::vector<double> seconds;
-  double total = 0;
-  while (total < (seconds.size() < 3 ? 2.0 : 0.5) && seconds.size() < 1000) {
-    const Clock::time_point start = Clock::now();
-    if (Status done = kernel.run(arguments, workspace, execution); !done)
-      return done;
-    seconds.push_back(std::chrono::duration<double>(Clock::now() - start).count());
-    total += seconds.back();
-  }
-  std::ranges::nth_element(seconds, seconds.begin() + seconds.size() / 2);
-  report.medianSeconds = seconds[seconds.size() / 2];
-  report.runs = seconds.size();
-  return {};
+  Result<Timing> timing = timeRuns([&] { return (*launcher)->run(/*cold=*/false); }, 0.5);
+  if (!timing)
+    return timing.error();
+  report.timing = *timing;
+  return (*launcher)->finish();
+}
+
+/// Runs on the emulator; true if nothing was found.
+static Result<bool> emulate(const LaunchInput &input, const Options &options, unsigned threads,
+                            RunReport &report) {
+  if (!input.program.isForGpu())
+    return invalidArgument("--emulate is for kernels of a GPU: add --target sm_90a");
+  Result<KernelImage> image = input.program.image(/*assembled=*/false);
+  if (!image)
+    return image.error();
+  Result<EmulatedKernel> kernel = EmulatedKernel::make(*image);
+  if (!kernel)
+    return kernel.error();
+  emulator::CommandOptions emulation = options.emulation;
+  emulation.firstSeed = 1; // --seed is that of the tensors
+  emulation.run.threads = threads;
+  Progress progress("emulating");
+  Result<emulator::Report> found = kernel->run(input.arguments, emulation, std::cin, std::cout);
+  if (!found)
+    return found.error();
+  report.emulation = emulator::toText(kernel->module(), *found);
+  report.emulationJson = emulator::toJson(kernel->module(), *found);
+  return found->findings.empty();
 }
 
 static Status checkResult(const reference::Problem &problem, const RunTensors &tensors,
@@ -110,98 +95,51 @@ static Status checkResult(const reference::Problem &problem, const RunTensors &t
   return {};
 }
 
-/// What the kernel visits. A hand-written program need not be one walk over blocks: then the report
-/// says why there is no count.
-static Status countBlocks(const Options &options, const Compilation &compilation,
-                          const ProblemInput &input, const RunTensors &tensors,
-                          const KernelFacts &facts, RunReport &report) {
-  if (options.problem.from.value_or(Stage::Attn) > Stage::Tile)
-    return {};
-  Result<std::string> tile = compilation.text(Stage::Tile);
-  if (!tile)
-    return tile.error();
-  report.blocks = computeBlockMap(*tile, tensors.sizes, input.scalars);
-  if (report.blocks)
-    report.visitedOperations = countOperations(countVisitedScores(*report.blocks, tensors.sizes),
-                                               tensors.sizes, facts.headDim, facts.valueDim);
-  return {};
-}
-
 Result<int> tool::runRun(const Options &options) {
-  if (Status checked = checkRunOptions(options); !checked)
-    return checked.error();
-  Result<ProblemInput> input = readProblem(options.problem);
+  Result<LaunchInput> input = prepareLaunch(options);
   if (!input)
     return input.error();
-
-  RunReport report;
-  Result<Compilation> compilation = compileInput(options, *input);
-  if (!compilation)
-    return compilation.error();
-  Result<KernelFacts> facts = readKernelFacts(*compilation);
-  if (!facts)
-    return facts.error();
-  Result<RunTensors> tensors = makeRunTensors(options, *facts);
-  if (!tensors)
-    return tensors.error();
-
-  Arguments arguments;
-  arguments.query = tensors->query;
-  arguments.key = tensors->key;
-  arguments.value = tensors->value;
-  arguments.out = tensors->out;
-  arguments.lse = tensors->lse;
-  arguments.scale = options.problem.scale;
-  arguments.scalars.insert(input->scalars.begin(), input->scalars.end());
-  if (auto bound = input->bindTensors(tensors->sizes))
-    arguments.tensors = *std::move(bound);
-  else
-    return bound.error();
+  const RunTensors &tensors = input->tensors;
 
   // What the check needs is found out before the work starts.
   const unsigned threads =
       options.threads ? options.threads : std::max(1u, std::thread::hardware_concurrency());
   std::optional<reference::Problem> problem;
   if (options.check) {
-    Result<ParsedProblem> parsed = problemToCheck(*compilation, *input, *facts);
+    Result<ParsedProblem> parsed = input->program.problem();
     if (!parsed)
       return parsed.error();
-    Result<reference::Problem> made = makeReference(*parsed, options, *tensors, arguments);
+    Result<reference::Problem> made = makeReference(*parsed, options, tensors, input->arguments);
     if (!made)
       return made.error();
     problem = *std::move(made);
   }
 
-  Result<Kernel> kernel = compilation->kernel();
-  if (!kernel)
-    return kernel.error();
-  Result<size_t> workspaceSize = kernel->workspaceSize(tensors->sizes);
-  if (!workspaceSize)
-    return workspaceSize.error();
-  Result<OwnedTensor> workspace =
-      OwnedTensor::allocate(TensorView(nullptr, DType::U8, {static_cast<int64_t>(*workspaceSize)}));
-  if (!workspace)
-    return workspace.error().within("the workspace");
-  const std::span<std::byte> scratch(static_cast<std::byte *>(workspace->view().data),
-                                     *workspaceSize);
-  if (Status ran = runAndTime(*kernel, arguments, scratch, {.threads = options.threads}, report);
-      !ran)
+  RunReport report;
+  bool isClean = true;
+  if (options.emulate) {
+    Result<bool> clean = emulate(*input, options, threads, report);
+    if (!clean)
+      return clean.error();
+    isClean = *clean;
+  } else if (Status ran = runAndTime(*input, options.threads, report); !ran) {
     return ran.error();
-
-  if (problem)
-    if (Status checked = checkResult(*problem, *tensors, threads, report); !checked)
+  }
+  // Behind a finding outputs are incomplete.
+  if (problem && isClean)
+    if (Status checked = checkResult(*problem, tensors, threads, report); !checked)
       return checked.error();
-  report.out = tensors->out.describe();
-  report.schedule = compilation->schedule();
-  if (Status counted = countBlocks(options, *compilation, *input, *tensors, *facts, report);
-      !counted)
-    return counted.error();
+  report.out = tensors.out.describe();
+  report.schedule = input->program.schedule();
+  report.blocks = input->blocks();
+  if (report.blocks)
+    report.visitedOperations = input->operationsOf(*report.blocks);
   if (options.remarks)
-    printRemarks(compilation->remarks());
-  if (options.output)
-    if (Status written = writeOutputs(options, *tensors); !written)
+    printRemarks(input->program.remarks());
+  if (options.output && isClean)
+    if (Status written = writeOutputs(options, tensors); !written)
       return written.error();
   if (Status written = writeStdout(options.json ? report.toJson() : report.toText()); !written)
     return written.error();
-  return report.check && !report.check->comparison.passed ? 1 : 0;
+  return !isClean || (report.check && !report.check->comparison.passed) ? 1 : 0;
 }

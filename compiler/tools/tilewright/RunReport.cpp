@@ -16,21 +16,17 @@
 using namespace tilewright;
 using namespace tilewright::tool;
 
-static std::string formatSeconds(double seconds) {
-  if (seconds < 1e-3)
-    return fmt::format("{:.1f} us", seconds * 1e6);
-  if (seconds < 1)
-    return fmt::format("{:.3f} ms", seconds * 1e3);
-  return fmt::format("{:.3f} s", seconds);
-}
-
 std::string RunReport::toText() const {
-  std::string text = fmt::format("output    {}\ntime      {}, median of {} run{}", out,
-                                 formatSeconds(medianSeconds), runs, runs == 1 ? "" : "s");
-  if (blocks)
-    text += fmt::format(", {:.1f} GFLOP/s over the visited blocks",
-                        visitedOperations / medianSeconds * 1e-9);
-  text += fmt::format("\nschedule  {}\n", schedule.empty() ? "as the program states" : schedule);
+  std::string text = emulation + fmt::format("output    {}\n", out);
+  if (timing) {
+    text += fmt::format("time      {}, median of {} run{}", formatSeconds(timing->median),
+                        timing->runs, timing->runs == 1 ? "" : "s");
+    if (blocks)
+      text += fmt::format(", {:.1f} GFLOP/s over the visited blocks",
+                          visitedOperations / timing->median * 1e-9);
+    text += "\n";
+  }
+  text += fmt::format("schedule  {}\n", schedule.empty() ? "as the program states" : schedule);
   text += blocks ? fmt::format("blocks    {} full, {} partial, {} skipped, for each head\n",
                                blocks->full(), blocks->partial(), blocks->skipped())
                  : fmt::format("blocks    not known: {}\n", blocks.error().message());
@@ -59,10 +55,11 @@ std::string RunReport::toJson() const {
   llvm::json::OStream json(stream);
   json.object([&] {
     json.attribute("out", out);
-    json.attribute("schedule", schedule);
-    json.attribute("time_s", number(medianSeconds));
-    json.attribute("runs", static_cast<int64_t>(runs));
-    json.attribute("gflops", blocks ? number(visitedOperations / medianSeconds * 1e-9) : nullptr);
+    json.attribute("schedule", schedule.empty() ? llvm::json::Value(nullptr) : schedule);
+    json.attribute("time_s", timing ? number(timing->median) : nullptr);
+    json.attribute("runs", static_cast<int64_t>(timing ? timing->runs : 0));
+    json.attribute("gflops",
+                   timing && blocks ? number(visitedOperations / timing->median * 1e-9) : nullptr);
     json.attributeBegin("blocks");
     if (blocks)
       json.object([&] {
@@ -73,6 +70,11 @@ std::string RunReport::toJson() const {
     else
       json.value(nullptr);
     json.attributeEnd();
+    if (!emulationJson.empty()) {
+      json.attributeBegin("emulation");
+      json.rawValue(llvm::StringRef(emulationJson).trim());
+      json.attributeEnd();
+    }
     if (!check)
       return;
     const reference::Comparison &comparison = check->comparison;

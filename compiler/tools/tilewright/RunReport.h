@@ -8,6 +8,7 @@
 #define TILEWRIGHT_COMPILER_TOOLS_TILEWRIGHT_RUNREPORT_H
 
 #include "compiler/Explain/BlockMap.h"
+#include "compiler/tools/tilewright/Timing.h"
 #include "lib/Reference/Compare.h"
 
 #include <optional>
@@ -16,10 +17,11 @@ namespace tilewright::tool {
 
 struct RunReport {
   std::string out;
+  /// Empty where the program fixes it.
   std::string schedule;
-  /// Of how many timed runs, after one that is not.
-  double medianSeconds = 0;
-  size_t runs = 0;
+  std::optional<Timing> timing;
+  /// What the emulator said, as text and as a JSON object; empty where the kernel was not emulated.
+  std::string emulation, emulationJson;
   /// Or the reason why it is not known.
   Result<BlockMap> blocks = Error(ErrorKind::Unsupported, "the program starts below tile");
   double visitedOperations = 0;

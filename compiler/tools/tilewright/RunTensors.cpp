@@ -81,11 +81,29 @@ static Status loadInputs(const Options &options, RunTensors &tensors) {
   return {};
 }
 
+/// That all tensors together fit, before the first of them is filled: memory that was reserved but
+/// not yet written counts as free.
+static Status checkMemory(const ProblemSizes &s, const KernelFacts &facts) {
+  const double queryRows = double(s.batch) * double(s.heads) * double(s.queryLength);
+  const double keyRows = double(s.batch) * double(s.kvHeads) * double(s.keyLength);
+  const double bytes =
+      (queryRows + keyRows) * double(facts.headDim) * double(sizeOf(facts.dtype)) +
+      keyRows * double(facts.valueDim) * double(sizeOf(facts.dtype)) +
+      queryRows * (double(facts.valueDim) * double(sizeOf(facts.outDType)) + (facts.lse ? 8 : 0));
+  if (bytes > 0x1p60)
+    return systemError("the tensors take {:.3g} bytes", bytes);
+  Result<OwnedTensor> all =
+      OwnedTensor::allocate(TensorView(nullptr, DType::U8, {static_cast<int64_t>(bytes)}));
+  return all ? Status() : all.error().within("all tensors together");
+}
+
 static Status makeInputs(const Options &options, const KernelFacts &facts, RunTensors &tensors) {
   const ProblemSizes &s = tensors.sizes = *options.random;
   if (Status checked =
           expression::checkSizes({s.batch, s.heads, s.kvHeads, s.queryLength, s.keyLength});
       !checked)
+    return checked.error().within("--random");
+  if (Status checked = checkMemory(s, facts); !checked)
     return checked.error().within("--random");
   struct Input {
     std::array<int64_t, 4> shape;

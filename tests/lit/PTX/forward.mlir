@@ -1,11 +1,14 @@
 // The hand-written program as PTX: what a reader of it should find.
-// RUN: tilewright-ptx %S/../SM/Inputs/forward.sm.mlir | FileCheck %s
-// RUN: tilewright-ptx %S/../SM/Inputs/forward.sm.mlir --emit=kernels | FileCheck %s --check-prefix=LAUNCH
+// RUN: tilewright compile %S/../SM/Inputs/forward.sm.mlir --target sm_90a --from=sm --emit=ptx -o %t.ptx
+// RUN: FileCheck %s --input-file=%t.ptx
 
-// LAUNCH: {"name":"forward","threads":384,"shared_memory":163920,"parameters":[
-// LAUNCH-SAME: {"kind":"tensor_map","argument":0,"detail":128}
-// LAUNCH-SAME: {"kind":"scalar","argument":5,"detail":0}
-
+// How it is launched stands in front.
+// CHECK: // module attributes {sm.kernel = "forward", sm.launch = #sm.launch<
+// CHECK-SAME: names = ["query", "key", "value", "out", "lse", "scale"]
+// CHECK-SAME: grid = ()[s0, s1, s2] -> (s0, s1, (s2 + 127) floordiv 128)
+// CHECK-SAME: #sm.parameter<kind = tensor_map, argument = 0, detail = 128>
+// CHECK-SAME: #sm.parameter<kind = scalar, argument = 5>
+// CHECK-SAME: threads = 384, shared_memory = 163920>} {}
 // CHECK: .target sm_90a
 // CHECK: .visible .entry forward(
 // CHECK: .reqntid 384

@@ -1,6 +1,15 @@
 // What ptxas makes of it passes the gate: no stack frame, no spills, no product put behind another.
 // REQUIRES: ptxas
-// RUN: tilewright-ptx %S/../SM/Inputs/forward.sm.mlir --emit=cubin -o %t.cubin 2>&1 | FileCheck %s
-// CHECK: forward: 168 registers at launch
-// RUN: not tilewright-ptx %S/../SM/Inputs/forward.sm.mlir --emit=cubin --ptxas=%t.nothing 2>&1 | FileCheck %s --check-prefix=MISSING
-// MISSING: error: ptxas: {{.*}} is no program
+// RUN: tilewright compile %S/../SM/Inputs/forward.sm.mlir --target sm_90a --from=sm --emit=cubin -o %t.cubin
+// RUN: llvm-readelf --sections %t.cubin | FileCheck %s
+// CHECK: .text.forward
+// RUN: tilewright compile %S/../SM/Inputs/forward.sm.mlir --target sm_90a --from=sm -o %t.twk
+// RUN: tilewright explain %t.twk --lengths 1000,1000 --heads 4 | FileCheck %s --check-prefix=EXPLAIN
+// EXPLAIN: grid 1 x 4 x 8 = 32 blocks of 384 threads
+// EXPLAIN: shared 160.1 KiB of each block
+// EXPLAIN: registers 168 of each thread at launch
+// EXPLAIN: occupancy 1 block on a multiprocessor, 12 of 64 warps, limited by registers and shared memory
+// EXPLAIN: assembler ptxas {{[0-9.]+}}
+
+// RUN: not tilewright compile %S/../SM/Inputs/forward.sm.mlir --target sm_90a --from=sm --ptxas=%t.nothing --emit=cubin 2>&1 | FileCheck %s --check-prefix=MISSING
+// MISSING: error: {{.*}}forward.sm.mlir: ptxas: {{.*}} is no program

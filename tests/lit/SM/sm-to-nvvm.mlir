@@ -1,5 +1,5 @@
 // RUN: tilewright-opt %s -split-input-file -verify-diagnostics --sm-plan-shared-memory \
-// RUN:   --convert-sm-to-nvvm --canonicalize --cse | FileCheck %s
+// RUN:   --convert-sm-to-nvvm --canonicalize --cse --mlir-print-local-scope | FileCheck %s
 
 !tensor = memref<?x64xbf16, strided<[?, 1], offset: ?>>
 !ring = !sm.ring<64x64xbf16, stages = 3>
@@ -10,8 +10,10 @@
 // CHECK-SAME: nvvm.kernel
 // CHECK-SAME: nvvm.minctasm = 1
 // CHECK-SAME: nvvm.reqntid = array<i32: 256, 1, 1>
-// CHECK-SAME: sm.parameters = [#sm.parameter<kind = extent, argument = 0>, #sm.parameter<kind = tensor_map, argument = 0, detail = 64>]
-// CHECK-SAME: sm.shared_memory = 24624
+// CHECK-SAME: sm.launch = #sm.launch<function = (memref<?x64xbf16, strided<[?, 1], offset: ?>>) -> (), names = ["rows"]
+// CHECK-SAME: grid = ()[s0] -> ((s0 + 63) floordiv 64, 1), extents = [#sm.parameter<kind = extent, argument = 0>]
+// CHECK-SAME: parameters = [#sm.parameter<kind = extent, argument = 0>, #sm.parameter<kind = tensor_map, argument = 0, detail = 64>]
+// CHECK-SAME: threads = 256, shared_memory = 24624
 // CHECK-COUNT-6: mbarrier.init.shared::cta.b64
 // CHECK: nvvm.fence.mbarrier.init
 // CHECK: nvvm.barrier
@@ -31,11 +33,15 @@
 // CHECK: scf.for %{{.*}} iter_args(%{{.*}} = %c0_i32, %{{.*}} = %c0_i32) -> (i32, i32)
 // CHECK: mbarrier.try_wait.parity
 // CHECK: setp.eq.b32 p, $1, 0;{{.*}}@p mbarrier.arrive
-func.func @copy(%t: !tensor) {
+func.func @copy(%t: !tensor {attn.name = "rows"}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
+  %c63 = arith.constant 63 : index
+  %c64 = arith.constant 64 : index
   %n = memref.dim %t, %c0 : !tensor
-  sm.grid (%i) in (%c1) {
+  %last = arith.addi %n, %c63 : index
+  %blocks = arith.divui %last, %c64 : index
+  sm.grid (%i, %one) in (%blocks, %c1) {
     %ring = sm.create_ring "rows" arrivals = 4 : !ring
     sm.producer "loads" registers = 24 {
       scf.for %j = %c0 to %n step %c1 {
@@ -95,6 +101,34 @@ func.func @math(%x: f32, %o: memref<?x64xf32>) {
   sm.grid (%i) in (%c1) {
     // expected-error @+1 {{has no lowering to NVVM}}
     %y = math.sin %x : f32
+  }
+  return
+}
+
+// -----
+
+// Whoever launches a kernel computes the grid: its bounds are formulas, not code.
+func.func @minimum(%t: memref<?x64xbf16>) {
+  %c0 = arith.constant 0 : index
+  %c7 = arith.constant 7 : index
+  %n = memref.dim %t, %c0 : memref<?x64xbf16>
+  // expected-error @+1 {{is in a bound of a grid; bounds are sums, differences, products and quotients of extents and numbers}}
+  %m = arith.minsi %n, %c7 : index
+  sm.grid (%i) in (%m) {
+    sm.consumers "idle" warpgroups = 1 registers = 240 (%w) {
+    }
+  }
+  return
+}
+
+// -----
+
+func.func @scalar(%n: i32) {
+  // expected-error @+1 {{is in a bound of a grid}}
+  %m = arith.index_cast %n : i32 to index
+  sm.grid (%i) in (%m) {
+    sm.consumers "idle" warpgroups = 1 registers = 240 (%w) {
+    }
   }
   return
 }

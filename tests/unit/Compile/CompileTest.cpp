@@ -17,7 +17,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 /// A processor whose code is the same on every machine.
-static const CompileOptions portable = {.target = "cpu", .cpu = "x86-64", .schedule = ""};
+static const CompileOptions portable = {.cpu = "x86-64"};
 
 static Problem slidingWindow() {
   Problem problem;
@@ -41,8 +41,8 @@ template <typename T> static std::string refusal(const Result<T> &result) {
 }
 
 TEST(Stage, NamesAreReadBack) {
-  for (Stage stage :
-       {Stage::Attn, Stage::Tile, Stage::Vector, Stage::LLVM, Stage::Asm, Stage::Object})
+  for (Stage stage : {Stage::Attn, Stage::Tile, Stage::Vector, Stage::SM, Stage::NVVM, Stage::LLVM,
+                      Stage::Asm, Stage::Object, Stage::PTX, Stage::Cubin, Stage::SASS})
     EXPECT_EQ(parseStage(nameOf(stage)), stage);
   EXPECT_EQ(nameOf(Stage::Object), "obj");
   EXPECT_EQ(parseStage("tiles"), std::nullopt);
@@ -86,8 +86,9 @@ TEST(Compile, ThereIsNothingAboveTheFirstStage) {
             "there is no stage tile: the compilation starts at vector, which comes later");
   EXPECT_EQ(rest->schedule(), "");
   EXPECT_EQ(CompilationAccess::problem(*rest), nullptr);
-  EXPECT_EQ(refusal(compileText("", Stage::LLVM, portable)),
-            "a compilation cannot start at llvm; it starts at attn, tile or vector");
+  EXPECT_EQ(
+      refusal(compileText("", Stage::LLVM, portable)),
+      "a compilation for this target cannot start at llvm; it starts at attn, tile or vector");
 }
 
 TEST(Compile, TheProblemIsKnownHoweverItCame) {
@@ -134,7 +135,8 @@ TEST(Compile, SchedulesFromOptionsOverrideFilesAndDefaults) {
 TEST(Compile, OptionsAreChecked) {
   CompileOptions options = portable;
   options.target = "tpu";
-  EXPECT_EQ(refusal(compile(slidingWindow(), options)), "unknown target 'tpu'; targets are cpu");
+  EXPECT_EQ(refusal(compile(slidingWindow(), options)),
+            "unknown target 'tpu'; targets are cpu, sm_90a");
   options = portable;
   options.cpu = "z80";
   EXPECT_THAT(refusal(compile(slidingWindow(), options)), HasSubstr("z80"));

@@ -43,7 +43,21 @@ TEST(Schedule, ErrorsNameFieldValueAndLimit) {
             "schedule has the unknown field 'stages'; fields are block_q, block_kv");
   EXPECT_EQ(refusal("block_q=1,,block_kv=2"),
             "schedule has the unknown field ''; fields are block_q, block_kv");
+  EXPECT_EQ(refusal("block_q=8,"),
+            "schedule has the unknown field ''; fields are block_q, block_kv");
   EXPECT_EQ(refusal("block_q=1,block_q=2"), "schedule names block_q twice");
+}
+
+TEST(Schedule, FieldsThatAreZeroAreNoneOfTheTargets) {
+  EXPECT_EQ(toString({.blockQ = 128, .blockKV = 64, .stages = 2}),
+            "block_q=128,block_kv=64,stages=2");
+  EXPECT_EQ(*parseSchedule("stages=3", {.stages = 2}), (Schedule{.stages = 3}));
+  EXPECT_EQ(parseSchedule("stages=33", {.stages = 2}).error().message(),
+            "schedule has stages = '33'; it must be an integer from 1 to 32");
+  EXPECT_EQ(parseSchedule("block_q=1", {.stages = 2}).error().message(),
+            "schedule has the unknown field 'block_q'; fields are stages");
+  EXPECT_EQ(parseSchedule("block_q=1", {}).error().message(),
+            "schedule has the field 'block_q', but this target has none at this stage");
 }
 
 TEST(Schedule, TheDefaultFollowsTheRegisterTileAndTheWidth) {

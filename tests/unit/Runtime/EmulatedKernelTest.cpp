@@ -5,64 +5,17 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/EmulatedKernel.h"
-#include "tests/unit/Image/Testing.h"
-#include "tests/unit/SourceFile.h"
 #include "tests/unit/Target/EmulatedKernel.h"
-
-#include <fstream>
-#include <sstream>
 
 using namespace tilewright;
 using namespace tilewright::reference;
 using testing::HasSubstr;
 
-/// The hand-written program of tests/lit/SM/Inputs, whose blocks have 128 queries.
-static KernelImage compileForward() {
-  std::ifstream file(test::sourceFile("tests/lit/SM/Inputs/forward.sm.mlir"));
-  std::stringstream text;
-  text << file.rdbuf();
-  const CompiledKernel compiled =
-      compileKernel(text.str(), smToNVVMPipeline() + "," + nvvmToLLVMPipeline());
-
-  constexpr int64_t open = KernelArgument::dynamic;
-  KernelImage image;
-  image.target = "sm_90a";
-  image.ptx = compiled.ptx;
-  for (const char *name : {"query", "key", "value", "out"})
-    image.arguments.push_back({.name = name,
-                               .dtype = DType::BF16,
-                               .shape = {open, open, open, 128},
-                               .strides = {open, open, open, 1}});
-  image.arguments.push_back({.name = "lse",
-                             .dtype = DType::F32,
-                             .shape = {open, open, open},
-                             .strides = {open, open, 1}});
-  image.arguments.push_back({.name = "scale", .kind = KernelArgument::Kind::F32});
-
-  KernelLaunch launch;
-  launch.kernel = compiled.launch.name;
-  launch.grid = {blocksOf(0, 0, 1), blocksOf(0, 1, 1), blocksOf(0, 2, 128)};
-  launch.threads = static_cast<uint32_t>(compiled.launch.threads);
-  launch.sharedMemory = static_cast<uint32_t>(compiled.launch.sharedMemory);
-  using Kind = KernelParameter::Kind;
-  const std::map<std::string, Kind> kinds = {{"scalar", Kind::Scalar},
-                                             {"address", Kind::Address},
-                                             {"extent", Kind::Extent},
-                                             {"stride", Kind::Stride},
-                                             {"tensor_map", Kind::TensorMap}};
-  for (const PtxParameter &parameter : compiled.launch.parameters)
-    launch.parameters.push_back({kinds.at(parameter.kind),
-                                 static_cast<uint32_t>(parameter.argument),
-                                 static_cast<uint32_t>(parameter.detail)});
-  image.launches.push_back(launch);
-  return image;
-}
-
 namespace {
 /// Causal attention over 130 positions, 4 heads and 2 key heads, through the kernel's image.
 struct EmulatedKernelTest : testing::Test {
   static const KernelImage &image() {
-    static const KernelImage forward = compileForward();
+    static const KernelImage forward = imageOfFile("forward.sm.mlir");
     return forward;
   }
 

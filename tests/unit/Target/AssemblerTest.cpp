@@ -22,20 +22,22 @@ static const char *const cleanLog =
 TEST(Assembler, ReadsWhatAKernelUses) {
   const Resources resources = parseResources(cleanLog);
   EXPECT_EQ(resources.registers, 168);
-  EXPECT_TRUE(checkResources("attn", resources));
+  EXPECT_EQ(resources.kernel, "attn");
+  EXPECT_TRUE(checkResources(resources));
 }
 
 TEST(Assembler, RefusesSpills) {
   const Resources resources =
-      parseResources("    16 bytes stack frame, 24 bytes spill stores, 8 bytes spill loads\n");
+      parseResources("ptxas info    : Compiling entry function 'attn' for 'sm_90a'\n"
+                     "    16 bytes stack frame, 24 bytes spill stores, 8 bytes spill loads\n");
   EXPECT_EQ(resources.stackBytes, 16);
   EXPECT_EQ(resources.spillBytes, 32);
-  EXPECT_EQ(checkResources("attn", resources).error().message(),
+  EXPECT_EQ(checkResources(resources).error().message(),
             "kernel attn needs a stack frame of 16 bytes");
   Resources spills;
+  spills.kernel = "attn";
   spills.spillBytes = 32;
-  EXPECT_EQ(checkResources("attn", spills).error().message(),
-            "kernel attn spills 32 bytes of registers");
+  EXPECT_EQ(checkResources(spills).error().message(), "kernel attn spills 32 bytes of registers");
 }
 
 TEST(Assembler, RefusesProductsPutOneBehindTheOther) {
@@ -43,7 +45,7 @@ TEST(Assembler, RefusesProductsPutOneBehindTheOther) {
       std::string(cleanLog) +
       "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are "
       "serialized due to insufficient register resources for the wgmma pipeline in the function\n");
-  Status passed = checkResources("attn", resources);
+  Status passed = checkResources(resources);
   ASSERT_FALSE(passed);
   EXPECT_THAT(passed.error().message(), HasSubstr("(C7510)"));
 }

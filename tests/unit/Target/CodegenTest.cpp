@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Target/CPU/Codegen.h"
+#include "compiler/Target/Codegen.h"
 #include "VectorKernel.h"
 
 #include <llvm/IR/LLVMContext.h>

@@ -11,8 +11,10 @@
 !row = tensor<64xf32, #sm.row>
 !sum = tensor<64xf32, #sm.partial_row>
 
-func.func @forward(%query: !tensor, %key: !tensor, %value: !tensor, %out: !tensor,
-                   %lse_out: memref<?x?x?xf32, #any3>, %scale: f32) {
+func.func @forward(
+    %query: !tensor {attn.name = "query"}, %key: !tensor {attn.name = "key"},
+    %value: !tensor {attn.name = "value"}, %out: !tensor {attn.name = "out"},
+    %lse_out: memref<?x?x?xf32, #any3> {attn.name = "lse"}, %scale: f32 {attn.name = "scale"}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/tools/tilewright/BuildId.h"
+#include "compiler/Driver/BuildId.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -42,7 +42,7 @@ static int findBuildId(dl_phdr_info *object, size_t, void *result) {
   return 1;
 }
 
-std::string tool::buildId() {
+std::string tilewright::buildId() {
   std::string id;
   dl_iterate_phdr(findBuildId, &id);
   return id.empty() ? "unknown" : id;

@@ -4,17 +4,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TILEWRIGHT_COMPILER_TOOLS_TILEWRIGHT_BUILDID_H
-#define TILEWRIGHT_COMPILER_TOOLS_TILEWRIGHT_BUILDID_H
+#ifndef TILEWRIGHT_COMPILER_DRIVER_BUILDID_H
+#define TILEWRIGHT_COMPILER_DRIVER_BUILDID_H
 
 #include <string>
 
-namespace tilewright::tool {
+namespace tilewright {
 
 /// The build id that the linker computed from this program's contents, in hexadecimal digits, as
 /// `readelf --notes` shows it; "unknown" if there is none.
 std::string buildId();
 
-} // namespace tilewright::tool
+} // namespace tilewright
 
-#endif // TILEWRIGHT_COMPILER_TOOLS_TILEWRIGHT_BUILDID_H
+#endif // TILEWRIGHT_COMPILER_DRIVER_BUILDID_H

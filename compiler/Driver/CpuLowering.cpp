@@ -1,0 +1,106 @@
+//===- CpuLowering.cpp - Target cpu ---------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Driver/Implementation.h"
+#include "compiler/Frontend/ParseModule.h"
+#include "compiler/Pipelines/CpuPipeline.h"
+#include "compiler/Target/CPU/Codegen.h"
+#include "compiler/Target/CPU/CpuKernel.h"
+#include "compiler/Target/Codegen.h"
+#include "lib/Support/MakeError.h"
+
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+
+using namespace mlir;
+using namespace tilewright;
+
+namespace {
+class CpuLowering : public Lowering {
+public:
+  explicit CpuLowering(CpuTarget target) : target(std::move(target)) {}
+
+  std::span<const Stage> stages() const override {
+    static constexpr Stage all[] = {Stage::Attn, Stage::Tile, Stage::Vector,
+                                    Stage::LLVM, Stage::Asm,  Stage::Object};
+    return all;
+  }
+  std::span<const Stage> firstStages() const override { return stages().first(3); }
+  Stage codeSource() const override { return Stage::Vector; }
+
+  Status check(const ParsedProblem &) const override { return {}; }
+
+  Schedule defaultSchedule(const ParsedProblem &problem) const override {
+    return defaultCpuSchedule(target, problem.dtype == DType::F64, problem.headDim,
+                              problem.valueDim);
+  }
+  Schedule defaultScheduleAtTile() const override { return {}; }
+
+  std::string passesTo(Stage stage, const Schedule &schedule) const override {
+    switch (stage) {
+    case Stage::Tile:
+      return attnToTilePipeline(schedule, target.lanes);
+    case Stage::Vector:
+      return tileToVectorPipeline(target);
+    default:
+      return vectorToLLVMPipeline();
+    }
+  }
+
+  /// Generating code changes the module that it is given, so each stage translates anew.
+  Result<std::string> code(Stage stage, Compilation::Implementation &state) const override {
+    Result<ModuleOp> module = state.llvmModule();
+    if (!module)
+      return module.error();
+    llvm::LLVMContext context;
+    Result<std::unique_ptr<llvm::Module>> translated = translateToLLVM(*module, target, context);
+    if (!translated)
+      return translated.error();
+    if (stage == Stage::LLVM)
+      return printLLVM(**translated);
+    if (stage == Stage::Asm)
+      return emitAssembly(**translated, target);
+    return emitObject(**translated, target);
+  }
+
+  Result<Signature> signature(Compilation::Implementation &state) const override {
+    Result<OwningOpRef<ModuleOp>> module = state.parse(Stage::Vector);
+    if (!module)
+      return module.error();
+    return extractSignature(**module);
+  }
+
+  Result<Kernel> kernel(Compilation::Implementation &state) const override {
+    if (!target.isHost)
+      return unsupported("the code is for {}, which this machine cannot run", target.cpu);
+    Result<Signature> taken = signature(state);
+    if (!taken)
+      return taken.error();
+    Result<ModuleOp> module = state.llvmModule();
+    if (!module)
+      return module.error();
+    return makeCpuKernel(*module, target, *std::move(taken), state.launchExpressions());
+  }
+
+  Result<KernelImage> image(Compilation::Implementation &, bool) const override {
+    return unsupported("target cpu has no kernel images: code for a processor is compiled where it "
+                       "runs");
+  }
+
+private:
+  CpuTarget target;
+};
+} // namespace
+
+Result<std::unique_ptr<const Lowering>> tilewright::makeCpuLowering(const CompileOptions &options) {
+  if (!options.ptxas.empty())
+    return invalidArgument("ptxas is '{}', but target cpu needs none", options.ptxas);
+  Result<CpuTarget> target =
+      options.cpu.empty() ? CpuTarget::host() : CpuTarget::named(options.cpu);
+  if (!target)
+    return target.error();
+  return std::unique_ptr<const Lowering>(std::make_unique<CpuLowering>(*std::move(target)));
+}
