@@ -18,8 +18,8 @@ int main(int argc, char **argv) {
   const std::string_view first = argc > 1 ? argv[1] : "";
   if (first != "unit-tests" && first != "gpu-tests")
     return tilewright::tool::programMain(argc, argv);
-  // The suites of tests/gpu start with Gpu, and no others do.
-  GTEST_FLAG_SET(filter, first == "gpu-tests" ? "Gpu*" : "-Gpu*");
+  // The suites of tests/gpu start with OnGpu, and no others do.
+  GTEST_FLAG_SET(filter, first == "gpu-tests" ? "OnGpu*" : "-OnGpu*");
   argv[1] = argv[0];
   int count = argc - 1;
   testing::InitGoogleTest(&count, argv + 1);

@@ -50,7 +50,7 @@ sanitize() {
   local tool=$1 sanitizer
   sanitizer=$(command -v compute-sanitizer || echo "${CUDA_HOME:-/usr/local/cuda}/bin/compute-sanitizer")
   "$sanitizer" --tool "$tool" --error-exitcode 1 "$tilewright" gpu-tests --gtest_color=no \
-    --gtest_filter='GpuSmall.*'
+    --gtest_filter='OnGpuSmall.*'
 }
 
 {

@@ -18,7 +18,7 @@ using reference::noise;
 using testing::HasSubstr;
 
 namespace {
-class GpuLaunch : public OnGpu<testing::Test> {};
+class OnGpuLaunch : public OnGpu<testing::Test> {};
 
 Case makeCase(uint32_t seed = 1) {
   Case aCase({.queries = 300,
@@ -62,7 +62,7 @@ private:
 };
 } // namespace
 
-TEST_F(GpuLaunch, TenLaunchesGiveTheSameBits) {
+TEST_F(OnGpuLaunch, TenLaunchesGiveTheSameBits) {
   for (const char *mask : {"causal", "dense-bias"}) {
     Case aCase({.queries = 1000,
                 .keys = 1000,
@@ -85,14 +85,14 @@ TEST_F(GpuLaunch, TenLaunchesGiveTheSameBits) {
   }
 }
 
-TEST_F(GpuLaunch, ASecondCompilationGivesTheSameBits) {
+TEST_F(OnGpuLaunch, ASecondCompilationGivesTheSameBits) {
   const Case aCase = makeCase();
   Result<Kernel> first = compileKernel(aCase.problem), second = compileKernel(aCase.problem);
   ASSERT_TRUE(first && second);
   expectSameBits(launch(*first, aCase.problem), launch(*second, aCase.problem));
 }
 
-TEST_F(GpuLaunch, ALaunchIsQueuedBehindPendingWork) {
+TEST_F(OnGpuLaunch, ALaunchIsQueuedBehindPendingWork) {
   const Case before = makeCase(1), after = makeCase(4);
   Result<Kernel> kernel = compileKernel(before.problem);
   ASSERT_TRUE(kernel) << kernel.error().message();
@@ -119,7 +119,7 @@ TEST_F(GpuLaunch, ALaunchIsQueuedBehindPendingWork) {
   expectSameBits(written(device), right);
 }
 
-TEST_F(GpuLaunch, TwoStreamsWithTwoWorkspaces) {
+TEST_F(OnGpuLaunch, TwoStreamsWithTwoWorkspaces) {
   const Case a = makeCase(1), b = makeCase(4);
   Result<Kernel> kernel = compileKernel(a.problem);
   ASSERT_TRUE(kernel) << kernel.error().message();
@@ -136,7 +136,7 @@ TEST_F(GpuLaunch, TwoStreamsWithTwoWorkspaces) {
   expectSameBits(written(deviceB), rightB);
 }
 
-TEST_F(GpuLaunch, SeveralThreadsLaunchOneKernel) {
+TEST_F(OnGpuLaunch, SeveralThreadsLaunchOneKernel) {
   const Case aCase = makeCase();
   Result<Kernel> kernel = compileKernel(aCase.problem);
   ASSERT_TRUE(kernel) << kernel.error().message();
@@ -161,7 +161,7 @@ TEST_F(GpuLaunch, SeveralThreadsLaunchOneKernel) {
     expectSameBits(*result, right);
 }
 
-TEST_F(GpuLaunch, ACapturedGraphReadsNewData) {
+TEST_F(OnGpuLaunch, ACapturedGraphReadsNewData) {
   const Case aCase = makeCase();
   Result<Kernel> kernel = compileKernel(aCase.problem);
   ASSERT_TRUE(kernel) << kernel.error().message();
@@ -197,7 +197,7 @@ TEST_F(GpuLaunch, ACapturedGraphReadsNewData) {
 }
 
 // Dao-AILab/flash-attention#54
-TEST_F(GpuLaunch, TheCurrentContextStaysWhatItWas) {
+TEST_F(OnGpuLaunch, TheCurrentContextStaysWhatItWas) {
   const Case aCase = makeCase();
   Result<Kernel> kernel = compileKernel(aCase.problem);
   ASSERT_TRUE(kernel) << kernel.error().message();
@@ -221,7 +221,7 @@ TEST_F(GpuLaunch, TheCurrentContextStaysWhatItWas) {
   expectRight(aCase.problem, written(device));
 }
 
-TEST_F(GpuLaunch, TensorsThatDoNotFitAreRefusedByName) {
+TEST_F(OnGpuLaunch, TensorsThatDoNotFitAreRefusedByName) {
   const Case aCase = makeCase();
   Result<Kernel> kernel = compileKernel(aCase.problem);
   ASSERT_TRUE(kernel) << kernel.error().message();

@@ -91,4 +91,4 @@ TEST_P(Matrix, EveryLengthIsRight) {
     check(1, 4097, {});
 }
 
-INSTANTIATE_TEST_SUITE_P(Gpu, Matrix, testing::ValuesIn(kinds()), nameOfKind);
+INSTANTIATE_TEST_SUITE_P(OnGpu, Matrix, testing::ValuesIn(kinds()), nameOfKind);

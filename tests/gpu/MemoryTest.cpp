@@ -14,7 +14,7 @@ using reference::Case;
 using reference::noise;
 
 namespace {
-class GpuMemory : public OnGpu<testing::Test> {};
+class OnGpuMemory : public OnGpu<testing::Test> {};
 
 /// Which stride of every tensor is so large that its last element lies 2^31 elements and more
 /// behind the first.
@@ -27,7 +27,7 @@ std::string nameOfDimension(const testing::TestParamInfo<size_t> &info) {
 
 // flashinfer-ai/flashinfer#3125, pytorch/pytorch#146704, facebookresearch/xformers#845: grids end
 // at 65,535 in all directions but one.
-TEST_F(GpuMemory, MoreBatchesTimesHeadsThan65535) {
+TEST_F(OnGpuMemory, MoreBatchesTimesHeadsThan65535) {
   for (const auto &[batch, heads] :
        {std::pair<int64_t, int64_t>{65537, 1}, {1, 65537}, {513, 128}}) {
     SCOPED_TRACE(fmt::format("{} batches, {} heads", batch, heads));
@@ -88,11 +88,11 @@ TEST_P(FarOffsets, AreRight) {
   expectRight(aCase.problem, written);
 }
 
-INSTANTIATE_TEST_SUITE_P(Gpu, FarOffsets, testing::Values(size_t{0}, size_t{1}, size_t{2}),
+INSTANTIATE_TEST_SUITE_P(OnGpu, FarOffsets, testing::Values(size_t{0}, size_t{1}, size_t{2}),
                          nameOfDimension);
 
 // A table of the scores would take 2 GiB.
-TEST_F(GpuMemory, LongSequencesAreRight) {
+TEST_F(OnGpuMemory, LongSequencesAreRight) {
   const Case aCase({.queries = 16384,
                     .keys = 16384,
                     .d = 64,

@@ -307,5 +307,5 @@ TEST_P(Reports, AMaskThatDoesNotFitIsRefusedWithBothLengths) {
   EXPECT_THAT(test::valuesOf(device.o.read().view), Each(testing::IsNan()));
 }
 
-INSTANTIATE_TEST_SUITE_P(Gpu, Reports, testing::Values(DType::F16, DType::BF16),
+INSTANTIATE_TEST_SUITE_P(OnGpu, Reports, testing::Values(DType::F16, DType::BF16),
                          [](const auto &info) { return std::string(nameOf(info.param)); });

@@ -15,7 +15,7 @@ using reference::makeArray;
 using reference::noise;
 
 namespace {
-class GpuSmall : public OnGpu<testing::Test> {};
+class OnGpuSmall : public OnGpu<testing::Test> {};
 
 Case makeCase(int64_t d, DType dtype) {
   return Case(
@@ -25,23 +25,23 @@ Case makeCase(int64_t d, DType dtype) {
 
 } // namespace
 
-TEST_F(GpuSmall, Causal) {
+TEST_F(OnGpuSmall, Causal) {
   for (const int64_t d : {64, 128, 256})
     expectRight(makeCase(d, DType::BF16).preset("causal-lower-right"));
 }
 
-TEST_F(GpuSmall, WidthsThatArePadded) {
+TEST_F(OnGpuSmall, WidthsThatArePadded) {
   for (const int64_t d : {40, 72})
     expectRight(makeCase(d, DType::F16));
 }
 
-TEST_F(GpuSmall, Bias) {
+TEST_F(OnGpuSmall, Bias) {
   expectRight(makeCase(128, DType::F16)
                   .tensor("bias", makeArray(DType::F32, {1, 2, 140, 270}, noise(9)))
                   .preset("dense-bias"));
 }
 
-TEST_F(GpuSmall, Documents) {
+TEST_F(OnGpuSmall, Documents) {
   expectRight(
       makeCase(64, DType::BF16)
           .tensor("document", makeArray(DType::I32, {1, 270},

@@ -48,7 +48,7 @@ Case columns(const std::vector<double> &q, const std::vector<double> &k,
               firstColumn(q), firstColumn(k), firstColumn(v));
 }
 
-class GpuValues : public OnGpu<testing::Test> {};
+class OnGpuValues : public OnGpu<testing::Test> {};
 class Values : public OnGpu<testing::TestWithParam<DType>> {};
 } // namespace
 
@@ -272,11 +272,11 @@ TEST_P(Values, AnEditOfTheTileProgramChangesTheResult) {
   EXPECT_EQ(twice.lse, once.lse);
 }
 
-INSTANTIATE_TEST_SUITE_P(Gpu, Values, testing::Values(DType::F16, DType::BF16),
+INSTANTIATE_TEST_SUITE_P(OnGpu, Values, testing::Values(DType::F16, DType::BF16),
                          [](const auto &info) { return std::string(nameOf(info.param)); });
 
 // f16 has no such numbers.
-TEST_F(GpuValues, HugeFiniteScores) {
+TEST_F(OnGpuValues, HugeFiniteScores) {
   for (const int64_t keys : {1, 2}) {
     const Ran ran = run(Case({.keys = keys, .d = 64, .dv = 64, .dtype = DType::BF16},
                              constant(133120), constant(133120), constant(133120)));
