@@ -31,9 +31,11 @@ def cases():
     yield (1, 8, 2048, 64), "window 256", ["--preset", "sliding-window=256"]
 
 
-def time_pytorch(shape, kind, dtype, seconds=0.5):
-    q, k, v = (torch.randn(shape, dtype=dtype) for _ in range(3))
-    length = shape[2]
+def time_pytorch(shape, kind, dtype, seconds=0.5, keys=None):
+    """`keys` is their number where it is not that of the queries."""
+    batch, heads, length, width = shape
+    q = torch.randn(shape, dtype=dtype)
+    k, v = (torch.randn((batch, heads, keys or length, width), dtype=dtype) for _ in range(2))
     options = {"is_causal": kind == "causal"}
     if kind.startswith("window"):
         distance = torch.arange(length)[:, None] - torch.arange(length)[None, :]
@@ -48,10 +50,10 @@ def time_pytorch(shape, kind, dtype, seconds=0.5):
     return statistics.median(times)
 
 
-def time_tilewright(bin_dir, shape, mask, dtype, threads):
+def time_tilewright(bin_dir, shape, mask, dtype, threads, keys=None):
     batch, heads, length, width = shape
     command = [bin_dir / "tilewright", "run", "--head-dim", str(width), "--dtype", dtype, *mask,
-               "--random", f"{batch},{heads},{heads},{length},{length}",
+               "--random", f"{batch},{heads},{heads},{length},{keys or length}",
                "--threads", str(threads), "--json"]
     result = subprocess.run(command, check=True, capture_output=True, text=True)
     return json.loads(result.stdout)["time_s"]
