@@ -51,10 +51,11 @@ public:
   }
 
   Schedule defaultSchedule(const ParsedProblem &problem) const override {
-    return defaultGpuSchedule(problem.headDim, problem.valueDim);
+    return defaultGpuSchedule(problem.headDim, problem.valueDim,
+                              !problem.declarations.tensors().empty());
   }
   Schedule defaultScheduleAtTile() const override {
-    return {.stages = defaultGpuSchedule(1, 1).stages};
+    return {.stages = defaultGpuSchedule(1, 1, false).stages};
   }
 
   std::string passesTo(Stage stage, const Schedule &schedule) const override {

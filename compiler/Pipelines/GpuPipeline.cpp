@@ -10,8 +10,13 @@
 
 #include <algorithm>
 
-tilewright::Schedule tilewright::defaultGpuSchedule(int64_t headDim, int64_t valueDim) {
-  return {.blockQ = 128, .blockKV = std::max(headDim, valueDim) <= 128 ? 128 : 64, .stages = 2};
+tilewright::Schedule tilewright::defaultGpuSchedule(int64_t headDim, int64_t valueDim,
+                                                    bool readsTensors) {
+  const int64_t width = std::max(headDim, valueDim);
+  int64_t keys = width <= 128 ? 128 : 64;
+  if (readsTensors && ((width > 64 && width <= 128) || width > 192))
+    keys /= 2;
+  return {.blockQ = 128, .blockKV = keys, .stages = 2};
 }
 
 std::string tilewright::tileToSMPipeline(const Schedule &schedule) {

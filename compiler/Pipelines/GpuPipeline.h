@@ -10,10 +10,11 @@
 
 namespace tilewright {
 
-/// 128 queries for two warpgroups, and 128 keys, or 64 where tiles or registers would not fit: a
-/// power of two, so that block numbers are found by shifts. Two stages, so that a block of keys is
-/// on its way while the one before is computed with.
-Schedule defaultGpuSchedule(int64_t headDim, int64_t valueDim);
+/// 128 queries for two warpgroups, and 128 keys, or fewer where tiles or registers would not fit: a
+/// power of two, so that block numbers are found by shifts. Captured tensors take registers for the
+/// positions of their elements. Two stages, so that a block of keys is on its way while the one
+/// before is computed with.
+Schedule defaultGpuSchedule(int64_t headDim, int64_t valueDim, bool readsTensors);
 
 /// tile -> sm, sm -> nvvm (kernels with scf, arith and vector in them), nvvm -> the llvm dialect;
 /// comma-separated passes on a module.
