@@ -1,4 +1,4 @@
-//===- BuildId.cpp - Which build this program is --------------------------===//
+//===- BuildId.cpp - Which build of the compiler this is ------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <elf.h>
 #include <link.h>
 #include <span>
@@ -16,9 +17,20 @@
 
 using namespace tilewright;
 
-/// Looks for the build id among the notes of a loaded object. The program is the first of them, so
-/// that the walk always ends here.
+/// Whether this code lies in a loaded object.
+static bool holdsThisCode(const dl_phdr_info &object) {
+  const auto here = reinterpret_cast<ElfW(Addr)>(&holdsThisCode);
+  return std::ranges::any_of(std::span(object.dlpi_phdr, object.dlpi_phnum), [&](const ElfW(Phdr) &
+                                                                                 segment) {
+    return segment.p_type == PT_LOAD && here - object.dlpi_addr - segment.p_vaddr < segment.p_memsz;
+  });
+}
+
+/// Looks for the build id among the notes of the loaded object that this code is in: the program,
+/// or libtilewright.so in somebody else's.
 static int findBuildId(dl_phdr_info *object, size_t, void *result) {
+  if (!holdsThisCode(*object))
+    return 0;
   const auto padded = [](size_t size) { return (size + 3) & ~size_t{3}; };
   for (const ElfW(Phdr) &segment : std::span(object->dlpi_phdr, object->dlpi_phnum)) {
     if (segment.p_type != PT_NOTE)

@@ -1,4 +1,4 @@
-//===- BuildId.h - Which build this program is ------------------*- C++ -*-===//
+//===- BuildId.h - Which build of the compiler this is ----------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -11,8 +11,9 @@
 
 namespace tilewright {
 
-/// The build id that the linker computed from this program's contents, in hexadecimal digits, as
-/// `readelf --notes` shows it; "unknown" if there is none.
+/// The build id that the linker computed from the contents of the program or library that has the
+/// compiler in it, in hexadecimal digits, as `readelf --notes` shows it; "unknown" if there is
+/// none.
 std::string buildId();
 
 } // namespace tilewright

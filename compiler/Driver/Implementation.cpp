@@ -87,6 +87,8 @@ Result<Signature> Compilation::Implementation::signature() {
 
 std::vector<Remark> Compilation::Implementation::remarks() {
   const std::lock_guard lock(mutex);
+  if (std::exchange(passesWereSkipped, false)) [[maybe_unused]]
+    const Result<std::string> code = memoized(Stage::PTX);
   return collected;
 }
 

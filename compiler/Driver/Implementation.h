@@ -48,6 +48,9 @@ public:
   /// In the llvm dialect.
   Result<mlir::ModuleOp> llvmModule();
   LaunchExpressions launchExpressions() const;
+  void remark(Remark remark) { collected.push_back(std::move(remark)); }
+  /// The image was found compiled, so that the passes have not remarked anything yet.
+  bool passesWereSkipped = false;
 
 private:
   Result<std::string> compute(Stage stage);

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Driver/BuildId.h"
-#include "compiler/Driver/Implementation.h"
+#include "compiler/Driver/CachedImage.h"
 #include "compiler/Pipelines/GpuPipeline.h"
 #include "compiler/Target/Codegen.h"
 #include "compiler/Target/PTX/Assembler.h"
@@ -119,6 +119,19 @@ public:
   }
 
   Result<KernelImage> image(Compilation::Implementation &state, bool assembled) const override {
+    const auto make = [&] { return makeImage(state, assembled); };
+    const Result<std::string> ptxas = ptx::findPtxas(chosenPtxas);
+    if (!assembled || !ptxas) // that there is none is said after what is wrong with the problem
+      return make();
+    return findOrMakeImage(state,
+                           {.target = "sm_90a",
+                            .assembler = ptx::fingerprintOf(*ptxas),
+                            .flags = fmt::format("{}", fmt::join(ptx::ptxasFlags, " "))},
+                           make);
+  }
+
+private:
+  Result<KernelImage> makeImage(Compilation::Implementation &state, bool assembled) const {
     Result<ptx::KernelDescription> description = describe(state);
     if (!description)
       return description.error();
@@ -140,7 +153,6 @@ public:
     return image;
   }
 
-private:
   Result<ptx::KernelDescription> describe(Compilation::Implementation &state) const {
     Result<std::string> ptx = state.memoized(Stage::PTX);
     if (!ptx)

@@ -10,6 +10,8 @@ config.test_source_root = os.path.dirname(__file__)
 config.environment["PATH"] = os.pathsep.join(
     [config.tools_dir, config.llvm_tools_dir, config.environment["PATH"]]
 )
+# So that tests compile, and leave the cache of who runs them alone.
+config.environment["TILEWRIGHT_CACHE_DIR"] = ""
 config.environment["FILECHECK_OPTS"] = "--enable-var-scope --dump-input-filter=all"
 config.substitutions.append(("%data", os.path.join(config.source_root, "examples", "data")))
 

@@ -10,6 +10,7 @@
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/FileSystem.h"
 
 using namespace tilewright;
 using namespace tilewright::ptx;
@@ -71,8 +72,9 @@ Result<Assembled> ptx::assemble(std::string_view ptx, const std::string &ptxas) 
       return created.error();
   if (Status written = input.write(ptx); !written)
     return written.error();
-  Result<ProgramResult> ran =
-      runProgram(ptxas, {"-arch=sm_90a", "-O3", "-v", "-o", output.path(), input.path()});
+  llvm::SmallVector<llvm::StringRef> arguments(std::begin(ptxasFlags), std::end(ptxasFlags));
+  arguments.append({"-o", output.path(), input.path()});
+  Result<ProgramResult> ran = runProgram(ptxas, arguments);
   if (!ran)
     return ran.error();
   const std::string log = ran->standardOutput + ran->standardError;
@@ -92,6 +94,14 @@ Result<std::string> ptx::versionOf(const std::string &ptxas) {
     if (const size_t at = line.find(", V"); at != llvm::StringRef::npos)
       return "ptxas " + line.drop_front(at + 3).trim().str();
   return systemError("{} --version does not tell its version", ptxas);
+}
+
+std::string ptx::fingerprintOf(const std::string &ptxas) {
+  llvm::sys::fs::file_status facts;
+  if (llvm::sys::fs::status(ptxas, facts))
+    return ptxas; // which cannot be started either
+  return fmt::format("{}, {} bytes, {} ns", ptxas, facts.getSize(),
+                     facts.getLastModificationTime().time_since_epoch().count());
 }
 
 Result<std::string> ptx::disassemble(std::string_view cubin) {

@@ -36,11 +36,18 @@ struct Assembled {
   Resources resources;
 };
 
+/// What it is given besides files.
+inline constexpr std::string_view ptxasFlags[] = {"-arch=sm_90a", "-O3", "-v"};
+
 /// Assembles one kernel for sm_90a. Refused: PTX that ptxas rejects, with its first message.
 Result<Assembled> assemble(std::string_view ptx, const std::string &ptxas);
 
 /// "ptxas 13.0.88".
 Result<std::string> versionOf(const std::string &ptxas);
+
+/// Tells one ptxas from another by path, size and time of change: starting it to ask for its
+/// version takes longer than reading a kernel that is compiled already.
+std::string fingerprintOf(const std::string &ptxas);
 
 /// SASS as nvdisasm shows it. Refused: it is not found.
 Result<std::string> disassemble(std::string_view cubin);
