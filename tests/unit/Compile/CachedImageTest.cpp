@@ -138,7 +138,8 @@ TEST_F(CachedImageTest, SixteenThreadsCompileOnce) {
 }
 
 TEST_F(CachedImageTest, RemarksOfPassesAreThereForAHitToo) {
-  const Result<Compilation> miss = compile(causal(), options), hit = compile(causal(), options);
+  const Problem problem = causal("k <= q || k < 3"); // not affine, which a pass remarks
+  const Result<Compilation> miss = compile(problem, options), hit = compile(problem, options);
   EXPECT_EQ(imageOf(miss), imageOf(hit));
   EXPECT_EQ(compiled(), 1u);
   EXPECT_THAT(miss->remarks(), testing::Not(IsEmpty()));
