@@ -49,13 +49,19 @@ def ConvertTileToVector : Pass<"convert-tile-to-vector", "::mlir::ModuleOp"> {
 
     `lanes` is the number of f32 in a vector; a tile of the micro-kernel is `rows` broadcasts by
     `vectors` vectors.
+
+    With `amx`, the recurrence of attention in bf16 runs on AMX: a phase of its own packs values, and
+    keys of a width that is no multiple of 32, into the workspace, where all blocks of queries find
+    them. Remarks say what keeps a program in bf16 from it.
   }];
   let options = [
     Option<"lanes", "lanes", "unsigned", "8", "f32 elements of one vector: 4, 8 or 16">,
     Option<"vectors", "vectors", "unsigned", "3", "vectors of queries of a register tile">,
-    Option<"rows", "rows", "unsigned", "4", "broadcast rows of a register tile">];
+    Option<"rows", "rows", "unsigned", "4", "broadcast rows of a register tile">,
+    Option<"amx", "amx", "bool", "false", "multiply bf16 with AMX, for 16 lanes">];
   let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::math::MathDialect",
+    "::mlir::amx::AMXDialect", "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
     "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }
 

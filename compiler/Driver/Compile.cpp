@@ -64,6 +64,8 @@ startAtProblem(const std::shared_ptr<Compilation::Implementation> &implementatio
   if (!schedule)
     return schedule.error();
   implementation->schedule = *schedule;
+  for (Remark &remark : implementation->lowering->remarks(*implementation->problem))
+    implementation->addRemark(std::move(remark));
   const bool isAsRead = !text.empty() && options.schedule.empty();
   implementation->setFirstText(isAsRead ? std::string(text) : printModule(module));
   return Compilation(implementation);

@@ -33,7 +33,19 @@ public:
 
   Status check(const ParsedProblem &) const override { return {}; }
 
+  std::vector<Remark> remarks(const ParsedProblem &problem) const override {
+    if (!target.amxRefused || problem.dtype != DType::BF16)
+      return {};
+    return {{.pass = "target",
+             .message = "products are computed in f32 and not with AMX: the processor has it, and "
+                        "the system does not let this process use it (arch_prctl with "
+                        "ARCH_REQ_XCOMP_PERM fails)"}};
+  }
+
   Schedule defaultSchedule(const ParsedProblem &problem) const override {
+    const int64_t width = std::max(problem.headDim, problem.valueDim);
+    if (target.amx && problem.dtype == DType::BF16 && width <= maxAmxWidth)
+      return defaultAmxSchedule(problem.headDim, problem.valueDim);
     return defaultCpuSchedule(target, problem.dtype == DType::F64, problem.headDim,
                               problem.valueDim);
   }

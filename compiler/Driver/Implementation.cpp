@@ -63,6 +63,10 @@ void Compilation::Implementation::setFirstText(std::string text) {
   texts.emplace(from, std::move(text));
 }
 
+void Compilation::Implementation::addRemark(Remark remark) {
+  collected.push_back(std::move(remark));
+}
+
 Result<std::string> Compilation::Implementation::text(Stage stage) {
   const std::lock_guard lock(mutex);
   return memoized(stage);

@@ -34,6 +34,7 @@ public:
   Schedule schedule;
 
   void setFirstText(std::string text);
+  void addRemark(Remark remark);
 
   Result<std::string> text(Stage stage);
   Result<Kernel> kernel();

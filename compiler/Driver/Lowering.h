@@ -33,6 +33,9 @@ public:
   /// Refused: dtypes and widths that the target cannot do, by name.
   virtual Status check(const ParsedProblem &problem) const = 0;
 
+  /// What keeps the target from doing a problem as well as the machine could.
+  virtual std::vector<Remark> remarks(const ParsedProblem &) const { return {}; }
+
   /// The compiler's choices for a problem, or what is left of them when a compilation starts at
   /// tile; fields without a meaning are 0.
   virtual Schedule defaultSchedule(const ParsedProblem &problem) const = 0;

@@ -26,10 +26,14 @@ Schedule tilewright::defaultCpuSchedule(const CpuTarget &target, bool isDouble, 
           .blockKV = std::min<int64_t>(48, mostRows)};
 }
 
+Schedule tilewright::defaultAmxSchedule(int64_t headDim, int64_t valueDim) {
+  return {.blockQ = 64, .blockKV = std::max(headDim, valueDim) > 96 ? 128 : 64};
+}
+
 std::string tilewright::tileToVectorPipeline(const CpuTarget &target) {
   return fmt::format("tile-expand-block-ranges,cse,"
-                     "convert-tile-to-vector{{lanes={} vectors={} rows={}}},canonicalize,cse",
-                     target.lanes, target.vectors, target.rows);
+                     "convert-tile-to-vector{{lanes={} vectors={} rows={}{}}},canonicalize,cse",
+                     target.lanes, target.vectors, target.rows, target.amx ? " amx=true" : "");
 }
 
 std::string tilewright::vectorToLLVMPipeline() {

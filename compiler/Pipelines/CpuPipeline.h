@@ -16,6 +16,11 @@ namespace tilewright {
 Schedule defaultCpuSchedule(const CpuTarget &target, bool isDouble, int64_t headDim,
                             int64_t valueDim);
 
+/// For problems in bf16 on a target with AMX, of widths up to maxAmxWidth: blocks of whole tiles.
+Schedule defaultAmxSchedule(int64_t headDim, int64_t valueDim);
+/// Accumulators of wider heads leave the cache; there the other schedule serves.
+constexpr int64_t maxAmxWidth = 1024;
+
 /// tile -> vector, vector -> the llvm dialect; comma-separated passes on a module.
 std::string tileToVectorPipeline(const CpuTarget &target);
 std::string vectorToLLVMPipeline();

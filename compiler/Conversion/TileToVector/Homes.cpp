@@ -102,7 +102,8 @@ Type Homes::restingType(Type element) const {
 }
 
 MemRefType Homes::bufferType(RankedTensorType tile, Type element) const {
-  const int64_t columns = tile.getRank() == 2 ? tile.getDimSize(1) : 1;
+  const int64_t columns =
+      tile.getRank() == 2 ? llvm::alignTo(tile.getDimSize(1), builder.shape.columnMultiple) : 1;
   return MemRefType::get({columns, builder.shape.padded(tile.getDimSize(0))}, element);
 }
 

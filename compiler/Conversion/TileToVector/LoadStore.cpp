@@ -105,10 +105,10 @@ View tilewright::emitWidened(VectorBuilder &b, View view, Value buffer) {
   return {buffer, view.count};
 }
 
-/// Transposes lanes x lanes elements in registers: at each level, pairs of vectors that are
-/// `distance` apart exchange their off-diagonal halves of each 2 distance elements.
-static SmallVector<Value> transpose(VectorBuilder &b, SmallVector<Value> rows) {
+SmallVector<Value> tilewright::transpose(VectorBuilder &b, SmallVector<Value> rows) {
   const int64_t lanes = b.shape.lanes;
+  // At each level, pairs of vectors that are `distance` apart exchange their off-diagonal halves of
+  // each 2 distance elements.
   for (int64_t distance = 1; distance < lanes; distance *= 2) {
     SmallVector<int64_t> lower, upper;
     for (int64_t i = 0; i < lanes; ++i) {
@@ -141,7 +141,7 @@ static Value asResting(VectorBuilder &b, Value element, Type resting) {
 void tilewright::emitLoad(VectorBuilder &b, View view, RankedTensorType tile, Value buffer) {
   auto type = cast<MemRefType>(buffer.getType());
   const Type resting = type.getElementType(), element = tile.getElementType();
-  const int64_t columns = type.getDimSize(0), lanes = b.shape.lanes;
+  const int64_t columns = tile.getRank() == 2 ? tile.getDimSize(1) : 1, lanes = b.shape.lanes;
   const int64_t whole =
       tile.getRank() == 2 && isVectorElement(element) ? columns / lanes * lanes : 0;
 

@@ -30,6 +30,10 @@ Stream emitStream(VectorBuilder &builder, mlir::Value tensor, mlir::ValueRange i
 /// Copies a view of f16 or bf16 rows to `buffer`, widened, as it lies.
 View emitWidened(VectorBuilder &builder, View view, mlir::Value buffer);
 
+/// Transposes lanes x lanes elements in registers.
+llvm::SmallVector<mlir::Value> transpose(VectorBuilder &builder,
+                                         llvm::SmallVector<mlir::Value> rows);
+
 /// Copies a view into the home of a tile; queries that do not exist are 0.
 void emitLoad(VectorBuilder &builder, View view, mlir::RankedTensorType tile, mlir::Value buffer);
 

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Conversion/TileToVector/TileProgram.h"
+#include "compiler/Conversion/TileToVector/AmxEmitter.h"
 #include "compiler/Conversion/TileToVector/OnlineSoftmax.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -124,8 +125,11 @@ LogicalResult tilewright::verifyTileProgram(Block &program) {
 namespace {
 class Walk {
 public:
-  Walk(VectorBuilder &b, Block &program, IRMapping &scalars)
-      : b(b), scalars(scalars), homes(b, &program) {}
+  Walk(VectorBuilder &b, Block &program, IRMapping &scalars, const AmxProgram *amx)
+      : b(b), scalars(scalars), homes(b, &program), amx(amx) {
+    if (amx)
+      amxEmitter.emplace(b, homes, this->scalars, *amx);
+  }
 
   LogicalResult emit(Block &block) {
     for (Operation &op : block.without_terminator()) {
@@ -151,6 +155,8 @@ private:
   VectorBuilder &b;
   IRMapping &scalars;
   Homes homes;
+  const AmxProgram *amx;
+  std::optional<AmxEmitter> amxEmitter;
 
   Value scalar(Value value) { return scalars.lookup(value); }
   SmallVector<Value> scalarsOf(ValueRange values) {
@@ -166,6 +172,8 @@ private:
     View view = emitView(b, scalar(load.getSource()), scalarsOf(load.getIndices()), type);
     if (!llvm::all_of(load->getUses(), isInPlace))
       emitLoad(b, view, type, homes.settle(load.getResult()));
+    if (amxEmitter)
+      amxEmitter->packQueries(load);
     if (!llvm::any_of(load->getUses(), isInPlace))
       return success();
     const Type element = type.getElementType();
@@ -307,6 +315,9 @@ private:
       if (failed(begin(loop, start, argument)))
         return failure();
     }
+    const AmxLoop *recurrence = amx ? amx->find(loop) : nullptr;
+    if (recurrence)
+      amxEmitter->beginLoop(*recurrence);
     auto result = scf::ForOp::create(b, scalar(loop.getLowerBound()), scalar(loop.getUpperBound()),
                                      scalar(loop.getStep()), starts);
     scalars.map(loop.getInductionVar(), result.getInductionVar());
@@ -315,7 +326,9 @@ private:
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(result.getBody());
       const size_t scope = homes.openScope();
-      if (failed(emit(*loop.getBody())) || failed(yield(loop)))
+      if (recurrence)
+        amxEmitter->emitBlock(*recurrence);
+      else if (failed(emit(*loop.getBody())) || failed(yield(loop)))
         return failure();
       homes.closeScope(scope);
       auto yielded = llvm::make_filter_range(loop.getYieldedValues(),
@@ -323,6 +336,8 @@ private:
       if (!starts.empty())
         scf::YieldOp::create(b, scalarsOf(llvm::to_vector_of<Value>(yielded)));
     }
+    if (recurrence)
+      amxEmitter->endLoop(*recurrence);
     auto scalarResults = result.getResults().begin();
     for (auto [argument, value] : llvm::zip_equal(loop.getRegionIterArgs(), loop.getResults())) {
       if (isTile(value))
@@ -383,8 +398,8 @@ private:
 } // namespace
 
 FailureOr<uint64_t> tilewright::emitTileProgram(VectorBuilder &builder, Block &program,
-                                                IRMapping &scalars) {
-  Walk walk(builder, program, scalars);
+                                                IRMapping &scalars, const AmxProgram *amx) {
+  Walk walk(builder, program, scalars, amx);
   if (failed(walk.emit(program)))
     return failure();
   return walk.getScratchBytes();

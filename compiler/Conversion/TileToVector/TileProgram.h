@@ -7,6 +7,7 @@
 #ifndef TILEWRIGHT_COMPILER_CONVERSION_TILETOVECTOR_TILEPROGRAM_H
 #define TILEWRIGHT_COMPILER_CONVERSION_TILETOVECTOR_TILEPROGRAM_H
 
+#include "compiler/Conversion/TileToVector/AmxProgram.h"
 #include "compiler/Conversion/TileToVector/LoadStore.h"
 
 namespace tilewright {
@@ -18,9 +19,10 @@ mlir::LogicalResult verifyTileOp(mlir::Operation *op);
 mlir::LogicalResult verifyTileProgram(mlir::Block &program);
 
 /// Emits the vector code of one item of a tile program. `scalars` maps what the body uses from
-/// outside, its induction variables included. Returns the bytes of scratch.
+/// outside, its induction variables included. `amx`, if given, has the loops that run on AMX.
+/// Returns the bytes of scratch.
 mlir::FailureOr<uint64_t> emitTileProgram(VectorBuilder &builder, mlir::Block &program,
-                                          mlir::IRMapping &scalars);
+                                          mlir::IRMapping &scalars, const AmxProgram *amx);
 
 } // namespace tilewright
 

@@ -5,10 +5,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Conversion/Passes.h"
+#include "compiler/Conversion/TileToVector/AmxTiles.h"
 #include "compiler/Conversion/TileToVector/TileProgram.h"
 #include "compiler/Conversion/TileToVector/WriteOutMath.h"
 
+#include "mlir/Dialect/AMX/AMXDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -111,6 +114,8 @@ struct TileToVector : tilewright::impl::ConvertTileToVectorBase<TileToVector> {
       return refuse("vectors", vectors, "in 1 to 16");
     if (rows < 1 || rows > 16)
       return refuse("rows", rows, "in 1 to 16");
+    if (amx && lanes != 16)
+      return refuse("lanes", lanes, "16, which amx needs");
     return success();
   }
 
@@ -136,12 +141,21 @@ struct TileToVector : tilewright::impl::ConvertTileToVectorBase<TileToVector> {
   /// for the second, which may start when all items of the first are done; and with temporary
   /// tensors one function for the memory that they share.
   LogicalResult convert(func::FuncOp function, ArrayRef<scf::ForallOp> programs) {
+    for (scf::ForallOp program : programs)
+      if (failed(verifyTileProgram(*program.getBody())))
+        return failure();
+    // Packing pays where many blocks of queries share their keys, which is in the first program.
+    std::optional<AmxProgram> packed;
+    if (amx && (packed = matchAmxProgram(programs.front())))
+      allocatePacked(*packed, programs.front());
+
     const std::string name = function.getName().str();
     const bool hasTemporaries = !function.getOps<memref::AllocOp>().empty();
+    const size_t firstPhase = packed ? 2 : 1, phases = programs.size() + firstPhase - 1;
     SmallVector<std::string> taken;
     if (hasTemporaries)
       taken.push_back(name + "_workspace");
-    for (size_t phase = 1; phase <= programs.size(); ++phase) {
+    for (size_t phase = 1; phase <= phases; ++phase) {
       if (phase > 1)
         taken.push_back(phaseName(name, phase));
       taken.push_back(phaseName(name, phase) + "_items");
@@ -153,8 +167,11 @@ struct TileToVector : tilewright::impl::ConvertTileToVectorBase<TileToVector> {
     function.setName(name + "_tiles");
     if (hasTemporaries)
       emitWorkspace(function, name + "_workspace");
+    if (packed)
+      emitPackingPhase(function, phaseName(name, 1), *packed);
     for (auto [i, program] : llvm::enumerate(programs))
-      if (failed(convert(function, program, phaseName(name, i + 1), hasTemporaries)))
+      if (failed(convert(function, program, phaseName(name, firstPhase + i), hasTemporaries,
+                         packed && i == 0 ? &*packed : nullptr)))
         return failure();
     function.erase();
     return success();
@@ -165,10 +182,10 @@ struct TileToVector : tilewright::impl::ConvertTileToVectorBase<TileToVector> {
   }
 
   LogicalResult convert(func::FuncOp function, scf::ForallOp program, const std::string &name,
-                        bool hasTemporaries) {
-    if (failed(verifyTileProgram(*program.getBody())))
-      return failure();
-    const VectorShape shape = shapeFor(usesDouble(program));
+                        bool hasTemporaries, const AmxProgram *packed) {
+    VectorShape shape = shapeFor(usesDouble(program));
+    if (packed)
+      shape.columnMultiple = amxRows;
     const Type index = IndexType::get(&getContext());
 
     IRMapping scalars;
@@ -190,7 +207,7 @@ struct TileToVector : tilewright::impl::ConvertTileToVectorBase<TileToVector> {
     emitItem(b, function, program, item.getArguments().back(), itemScalars);
     if (hasTemporaries)
       emitTemporaries(b, function, item.getArguments().drop_back().back(), itemScalars);
-    FailureOr<uint64_t> bytes = emitTileProgram(b, *program.getBody(), itemScalars);
+    FailureOr<uint64_t> bytes = emitTileProgram(b, *program.getBody(), itemScalars, packed);
     if (failed(bytes))
       return failure();
     if (*bytes > maxScratchBytes)
@@ -201,6 +218,39 @@ struct TileToVector : tilewright::impl::ConvertTileToVectorBase<TileToVector> {
     func::ReturnOp::create(b);
     writeOutMath(item, shape);
     return success();
+  }
+
+  /// Items of the phase that packs keys and values for AMX: one for each head and block of keys.
+  void emitPackingPhase(func::FuncOp function, const std::string &name, const AmxProgram &packed) {
+    const Type index = IndexType::get(&getContext());
+    const auto extentsOf = [&](IRMapping &scalars) {
+      auto allocation = packed.packedValue.getDefiningOp<memref::AllocOp>();
+      return llvm::map_to_vector(allocation.getDynamicSizes(),
+                                 [&](Value extent) { return scalars.lookup(extent); });
+    };
+    IRMapping scalars;
+    auto items = start(function, name + "_items", {}, index, scalars);
+    VectorBuilder counting(function.getLoc(), &items.getBody().front(), shapeFor(false));
+    emitScalars(counting, function, scalars);
+    Value count = counting.index(1);
+    for (Value extent : extentsOf(scalars))
+      count = arith::MulIOp::create(counting, count, extent);
+    func::ReturnOp::create(counting, count);
+
+    IRMapping itemScalars;
+    auto item = start(function, name, {workspaceType(), index}, {}, itemScalars);
+    VectorBuilder b(function.getLoc(), &item.getBody().front(), shapeFor(false));
+    emitScalars(b, function, itemScalars);
+    emitTemporaries(b, function, item.getArguments().drop_back().back(), itemScalars);
+    const SmallVector<Value> extents = extentsOf(itemScalars);
+    Value number = item.getArguments().back();
+    SmallVector<Value> position(extents.size());
+    for (size_t dim = extents.size(); dim-- > 0;) {
+      position[dim] = arith::RemUIOp::create(b, number, extents[dim]);
+      number = arith::DivUIOp::create(b, number, extents[dim]);
+    }
+    emitPacking(b, packed, itemScalars, position);
+    func::ReturnOp::create(b);
   }
 
   VectorShape shapeFor(bool isDouble) const {

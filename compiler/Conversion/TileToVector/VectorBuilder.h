@@ -29,6 +29,8 @@ struct VectorShape {
   /// Whether a multiply-add is one operation. Without it LLVM would call a library function for
   /// each element, so the two halves are left for the target to contract.
   bool fusedMultiplyAdd;
+  /// Columns of a tile rest in a multiple of so many rows of scratch.
+  int64_t columnMultiple = 1;
 
   int64_t padded(int64_t queries) const { return llvm::alignTo(queries, lanes); }
 };

@@ -300,6 +300,9 @@ Result<Kernel> tilewright::makeCpuKernel(mlir::ModuleOp llvmModule, const CpuTar
   if (!target.isHost)
     return unsupported("code for {} cannot run on this machine, which lacks some of its features",
                        target.cpu);
+  if (target.amx && !requestAmx())
+    return unsupported("the code uses AMX, and the system does not let this process use it "
+                       "(arch_prctl with ARCH_REQ_XCOMP_PERM fails)");
   if (signature.arguments.size() > maxArguments)
     return unsupported("the kernel takes {} arguments, '{}' beyond the limit of {}",
                        signature.arguments.size(), signature.arguments[maxArguments].name,

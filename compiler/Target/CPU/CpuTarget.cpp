@@ -18,6 +18,11 @@
 #include <memory>
 #include <vector>
 
+#if defined(__x86_64__) && defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 using namespace tilewright;
 
 namespace {
@@ -70,6 +75,11 @@ void chooseRegisterTile(CpuTarget &target, const llvm::MCSubtargetInfo &subtarge
   }
 }
 
+bool hasAmx(const llvm::MCSubtargetInfo &subtarget) {
+  return llvm::Triple(subtarget.getTargetTriple()).isX86() &&
+         subtarget.checkFeatures("+amx-tile,+amx-bf16,+avx512f,+avx512bw,+avx512dq,+avx512vl");
+}
+
 /// Whether this machine has what `subtarget`, a processor of the same architecture, implies.
 bool hostCanRun(const llvm::MCSubtargetInfo &subtarget) {
   // On AArch64 LLVM reports what it finds and says nothing of what it did not look for, so that
@@ -84,6 +94,17 @@ bool hostCanRun(const llvm::MCSubtargetInfo &subtarget) {
   });
 }
 } // namespace
+
+bool tilewright::requestAmx() {
+#if defined(__x86_64__) && defined(__linux__)
+  // Names of Linux's asm/prctl.h and of its documentation of extended states (arch/x86/xstate.rst).
+  constexpr long requestPermission = 0x1023, tileData = 18;
+  static const bool granted = syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
+  return granted;
+#else
+  return false;
+#endif
+}
 
 Result<CpuTarget> CpuTarget::host() {
   initializeTargets();
@@ -105,6 +126,10 @@ Result<CpuTarget> CpuTarget::host() {
   if (!subtarget)
     return internalError("LLVM has no target for {}", target.triple);
   chooseRegisterTile(target, *subtarget);
+  if (hasAmx(*subtarget)) {
+    target.amx = requestAmx();
+    target.amxRefused = !target.amx;
+  }
   return target;
 }
 
@@ -122,6 +147,7 @@ Result<CpuTarget> CpuTarget::named(std::string_view cpu) {
         llvm::Triple(triple).getArch() == llvm::Triple(llvm::sys::getProcessTriple()).getArch() &&
         hostCanRun(*subtarget);
     chooseRegisterTile(target, *subtarget);
+    target.amx = hasAmx(*subtarget);
     return target;
   }
   return invalidArgument(

@@ -35,6 +35,12 @@ struct CpuTarget {
   unsigned vectors = 3;
   unsigned rows = 4;
 
+  /// Products of bf16 run on AMX: the processor has AMX-TILE, AMX-BF16 and AVX-512, and where it is
+  /// the host, the system lets this process use them.
+  bool amx = false;
+  /// What the host has and the system refuses.
+  bool amxRefused = false;
+
   /// Code for it can run here: the host has every feature that the processor implies.
   bool isHost = false;
 
@@ -45,6 +51,10 @@ struct CpuTarget {
   /// Refused: a name that LLVM's X86 and AArch64 targets do not know.
   static Result<CpuTarget> named(std::string_view cpu);
 };
+
+/// Asks the system, once for the process, to let it use the tile registers of AMX, which Linux
+/// wants before their first use since they make the state of a thread 8 KiB larger.
+bool requestAmx();
 
 } // namespace tilewright
 

@@ -290,9 +290,9 @@ inline void expectRight(const reference::Case &aCase, const Ran &ran, const Opti
   EXPECT_TRUE(comparison->passed) << comparison->describe();
 }
 
-/// Compiles once; every layout and number of threads gives the same bits, and they are right.
-inline Ran expectRight(const reference::Case &aCase, const Options &options = {}) {
-  Result<Kernel> kernel = compileKernel(aCase.problem, options);
+/// Every layout and number of threads gives the same bits, and they are right.
+inline Ran expectRight(const Result<Kernel> &kernel, const reference::Case &aCase,
+                       const Options &options = {}) {
   if (!kernel) {
     ADD_FAILURE() << kernel.error().message();
     return {};
@@ -307,6 +307,11 @@ inline Ran expectRight(const reference::Case &aCase, const Options &options = {}
   }
   expectRight(aCase, ran, options, reference::rowsToCheck(aCase.problem.q.shape[2]));
   return ran;
+}
+
+/// Of a kernel compiled for the case.
+inline Ran expectRight(const reference::Case &aCase, const Options &options = {}) {
+  return expectRight(compileKernel(aCase.problem, options), aCase, options);
 }
 
 } // namespace tilewright::test

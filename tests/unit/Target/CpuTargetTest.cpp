@@ -48,6 +48,20 @@ INSTANTIATE_TEST_SUITE_P(All, NamedProcessor,
                                          NamedCase{"neoverse-v1", "aarch64-", 4, 4, 6},
                                          NamedCase{"cortex-a76", "aarch64-", 4, 4, 6}));
 
+TEST(CpuTarget, AmxIsAFeatureAndNotAName) {
+  for (const auto &[cpu, amx] : {std::pair("sapphirerapids", true),
+                                 {"graniterapids", true},
+                                 {"x86-64-v4", false},
+                                 {"znver5", false},
+                                 {"neoverse-v1", false}})
+    EXPECT_EQ(CpuTarget::named(cpu)->amx, amx) << cpu;
+  const Result<CpuTarget> host = CpuTarget::host();
+  // What the system refused once stays refused, and one of the two is the case where there is AMX.
+  EXPECT_EQ(host->amx && host->amxRefused, false);
+  if (host->amx)
+    EXPECT_TRUE(requestAmx());
+}
+
 TEST(CpuTarget, RefusesUnknownNamesAndThirtyTwoBitProcessors) {
   for (const char *cpu : {"", "haswel", "i486", "pentium4", "sm_90a", "cortex-m4"}) {
     Result<CpuTarget> target = CpuTarget::named(cpu);

@@ -1,0 +1,39 @@
+//===- Avx512Math.cpp - The exponential in AVX-512's own terms ------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Conversion/TileToVector/Avx512Math.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+using namespace tilewright;
+
+/// 2^f = 1 + f * (c[0] + c[1] f + ...) on [0, 1): the polynomial of degree 5 of least relative
+/// error with 1 as the constant term, by the exchange algorithm of Remez in 50 digits: 8.2e-8.
+static constexpr double coefficients[] = {0.69315131180026917507, 0.24016445020136963332,
+                                          0.055799912946571172715, 0.0090170305283189355012,
+                                          0.0018671299794448821712};
+
+Value tilewright::avx512ExponentialOfDifference(VectorBuilder &b, Value larger, Value smaller) {
+  const Type type = larger.getType();
+  const auto real = [&](double value) { return b.real(type, value); };
+  // Both keep their source where a mask bit is 0, and none is; the rounding is the current one.
+  Value zeros = real(0), all = b.integer(b.getIntegerType(16), -1),
+        rounding = b.integer(b.getI32Type(), 4);
+  const auto call = [&](StringRef name, ValueRange operands) {
+    return LLVM::CallIntrinsicOp::create(b, type, b.getStringAttr(name), operands).getResult(0);
+  };
+  Value x = b.multiply(b.subtract(larger, smaller), real(1.4426950408889634074));
+  // 9: the fraction above the next lower integer, without an exception for inexactness.
+  Value fraction = call("llvm.x86.avx512.mask.reduce.ps.512",
+                        {x, b.integer(b.getI32Type(), 9), zeros, all, rounding});
+  Value sum = real(coefficients[4]);
+  for (int i = 3; i >= 0; --i)
+    sum = b.multiplyAdd(sum, fraction, real(coefficients[i]));
+  sum = b.multiplyAdd(sum, fraction, real(1));
+  // Times two to the power of the next lower integer.
+  return call("llvm.x86.avx512.mask.scalef.ps.512", {sum, x, zeros, all, rounding});
+}

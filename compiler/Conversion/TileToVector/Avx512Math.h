@@ -1,0 +1,21 @@
+//===- Avx512Math.h - The exponential in AVX-512's own terms ----*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWRIGHT_COMPILER_CONVERSION_TILETOVECTOR_AVX512MATH_H
+#define TILEWRIGHT_COMPILER_CONVERSION_TILETOVECTOR_AVX512MATH_H
+
+#include "compiler/Conversion/TileToVector/VectorBuilder.h"
+
+namespace tilewright {
+
+/// exp(a - b) for a <= b + 64 of 16 f32, like VectorMath.h's in 9 instructions instead of 17:
+/// within 2 ulp of 2^x, x being the rounded product of the rounded difference and log2(e); exactly
+/// 1 for a == b, 0 for a of -inf, NaN for NaN. Results below the normal numbers are subnormal.
+mlir::Value avx512ExponentialOfDifference(VectorBuilder &builder, mlir::Value a, mlir::Value b);
+
+} // namespace tilewright
+
+#endif // TILEWRIGHT_COMPILER_CONVERSION_TILETOVECTOR_AVX512MATH_H
