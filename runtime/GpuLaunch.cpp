@@ -68,6 +68,8 @@ Status tilewright::checkStores(const LaunchArguments &launch) {
     if (!output.isOutput() || output.isEmpty() || output.view->rank < 4)
       continue;
     const TensorView &view = *output.view;
+    if (view.shape[view.rank - 1] % storedElements != 0) // stored one by one
+      continue;
     const int64_t bytes = storedElements * static_cast<int64_t>(sizeOf(view.dtype));
     const auto address = reinterpret_cast<uintptr_t>(view.data);
     if (address % static_cast<uintptr_t>(bytes) != 0)

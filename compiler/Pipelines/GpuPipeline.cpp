@@ -16,6 +16,13 @@ tilewright::Schedule tilewright::defaultGpuSchedule(int64_t headDim, int64_t val
   int64_t keys = width <= 128 ? 128 : 64;
   if (readsTensors && ((width > 64 && width <= 128) || width > 192))
     keys /= 2;
+  // Where threads do the copying, consumers have fewer registers.
+  if (headDim % 8 != 0 || valueDim % 8 != 0) {
+    if (readsTensors)
+      keys = std::min<int64_t>(keys, 64);
+    if (width > 192)
+      keys = 32;
+  }
   return {.blockQ = 128, .blockKV = keys, .stages = 2};
 }
 

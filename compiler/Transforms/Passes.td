@@ -35,8 +35,8 @@ def ExpandBlockRanges : Pass<"tile-expand-block-ranges", "::mlir::ModuleOp"> {
 def PlanRegisters : Pass<"sm-plan-registers", "::mlir::ModuleOp"> {
   let summary = "move registers from producers to consumers";
   let description = [{
-    A launch gives all threads the same number of registers. Producers keep 24 each, and their
-    warpgroup's rest goes to the consumers in equal parts, in steps of 8 up to 240.
+    A launch gives all threads the same number of registers. Producers keep 24 each, or 72 where
+    their threads do the copying, and their warpgroup's rest goes to the consumers in equal parts, in steps of 8 up to 240.
   }];
   let dependentDialects = ["::tilewright::sm::SMDialect"];
 }

@@ -22,9 +22,12 @@ struct PlanRegisters : tilewright::impl::PlanRegistersBase<PlanRegisters> {
   void runOnOperation() override { getOperation().walk(plan); }
 
   static void plan(sm::GridOp grid) {
-    // What one thread that only starts copies gets along with, and what leaves ptxas the few
-    // registers that it keeps to itself.
-    constexpr int64_t ofProducer = 24, most = 240;
+    // What one thread that only starts copies gets along with, what a warp that copies needs for
+    // its loads in flight, and what leaves ptxas the few registers that it keeps to itself.
+    constexpr int64_t toStart = 24, toCopy = 72, most = 240;
+    bool copies = false;
+    grid.walk([&](sm::CopyOp copy) { copies |= copy.isByThreads(); });
+    const int64_t ofProducer = copies ? toCopy : toStart;
     SmallVector<sm::ProducerOp> producers(grid.getBody().getOps<sm::ProducerOp>());
     SmallVector<sm::ConsumersOp> consumers(grid.getBody().getOps<sm::ConsumersOp>());
     int64_t consuming = 0;

@@ -47,6 +47,11 @@ inline constexpr int64_t warpgroupThreads = 128;
 inline constexpr int64_t warpgroupWarps = 4;
 inline constexpr int64_t productRows = 64;
 
+/// Columns of a tile that holds rows of so many elements; the rest is zero.
+constexpr int64_t paddedColumns(int64_t columns) {
+  return (columns + 7) / 8 * 8;
+}
+
 /// The registers of each thread when a block of so many warpgroups starts.
 constexpr int64_t registersAtLaunch(int64_t warpgroups) {
   return registerFile / (warpgroups * warpgroupThreads) / 8 * 8;

@@ -278,16 +278,20 @@ LogicalResult CopyOp::verify() {
                          << stage.getElementType();
   if (source.getRank() < 2 || source.getRank() > 5)
     return emitOpError() << "source has rank " << source.getRank() << ", outside of 2 to 5";
-  if (source.getShape().back() != stage.getColumns())
+  const int64_t width = source.getShape().back();
+  if (ShapedType::isDynamic(width) || paddedColumns(width) != stage.getColumns())
     return emitOpError() << "stage has " << stage.getColumns()
                          << " columns, but rows of the source have "
-                         << (ShapedType::isDynamic(source.getShape().back())
-                                 ? std::string("a dynamic number")
-                                 : std::to_string(source.getShape().back()));
+                         << (ShapedType::isDynamic(width) ? std::string("a dynamic number")
+                                                          : std::to_string(width));
   if (static_cast<int64_t>(getIndices().size()) != source.getRank() - 1)
     return emitOpError() << "has " << getIndices().size() << " indices; a source of rank "
                          << source.getRank() << " takes " << source.getRank() - 1;
   return success();
+}
+
+bool CopyOp::isByThreads() {
+  return cast<MemRefType>(getSource().getType()).getShape().back() % 8 != 0;
 }
 
 //===----------------------------------------------------------------------===//
@@ -379,7 +383,9 @@ LogicalResult StoreOp::verify() {
     return emitOpError() << "has " << getIndices().size() << " indices; a value of rank "
                          << value.getRank() << " in a tensor of rank " << target.getRank()
                          << " takes " << indices;
-  if (value.getRank() == 2 && target.getShape().back() != value.getDimSize(1))
+  const int64_t width = target.getShape().back();
+  if (value.getRank() == 2 &&
+      (ShapedType::isDynamic(width) || paddedColumns(width) != value.getDimSize(1)))
     return emitOpError() << "value has " << value.getDimSize(1)
                          << " columns, rows of the tensor have another number";
   return success();

@@ -198,7 +198,7 @@ class SM_TensorWith<string layout, list<Type> elements, string description>
         CPred<"::llvm::isa_and_nonnull<::tilewright::sm::" # layout # ">(::llvm::cast<::mlir::RankedTensorType>($_self).getEncoding())">]>,
       description, "::mlir::RankedTensorType">;
 
-def SM_Element : AnyTypeOf<[F32, F16, BF16, I32, I1]>;
+def SM_Element : AnyTypeOf<[F32, F16, BF16, I32, I64, I8, I1]>;
 def SM_HalfFloat : AnyTypeOf<[F16, BF16]>;
 def SM_Accumulator : SM_TensorWith<"AccumulatorAttr", [F32], "an f32 tensor in #sm.accumulator">;
 def SM_Tile : SM_TensorWith<"AccumulatorAttr", [F32, F16, BF16, I32, I64, I8, I1], "a tensor in #sm.accumulator">;
@@ -247,7 +247,8 @@ class SM_Role<string mnemonic> : SM_Op<mnemonic,
 def SM_ProducerOp : SM_Role<"producer"> {
   let summary = "a thread that starts copies";
   let description = [{
-    The body runs in one thread of a warp of its own. All producers, up to four, share the block's
+    The body runs in one thread of a warp of its own, or in all of its lanes if they do the copying
+    (see `sm.copy`). All producers, up to four, share the block's
     first warpgroup, whose threads keep `registers` registers each.
 
     ```mlir
@@ -345,7 +346,8 @@ def SM_CommitOp : SM_Op<"commit", [MemoryEffects<[MemRead, MemWrite]>]> {
     ```
 
     Lowering: an arrival at the full barrier; each `sm.copy` has added its bytes to what the barrier
-    expects.
+    expects. In a role whose warp copies itself, a fence that shows the lanes' writes to the tensor
+    cores and a meeting of the lanes come first.
   }];
   let arguments = (ins SM_SharedType:$stage);
   let assemblyFormat = "$stage attr-dict `:` qualified(type($stage))";
@@ -380,18 +382,25 @@ def SM_CopyOp : SM_Op<"copy", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "starts a copy of consecutive rows into a stage";
   let description = [{
     Rows from `indices` (the leading indices, then the first row) of a tensor [.., t, d] with d
-    columns. Rows and columns outside of the tensor arrive as zero.
+    columns, of which the stage has the next multiple of 8. Rows and columns outside of the tensor
+    arrive as zero.
 
     ```mlir
     sm.copy %key[%b, %hkv, %first_key], %stage : memref<?x?x?x64xbf16, #any>, !sm.shared<128x64xbf16>
     ```
 
     Lowering: one bulk tensor copy for each 64 columns through a tensor map that becomes a parameter of
-    the kernel, after the stage's full barrier has been told how many bytes to expect.
+    the kernel, after the stage's full barrier has been told how many bytes to expect. The copy engine
+    wants rows at multiples of 16 bytes; where d is no multiple of 8 the role's whole warp copies
+    element by element instead, from any address, before its commit.
   }];
   let arguments = (ins AnyMemRef:$source, Variadic<Index>:$indices, SM_SharedType:$stage);
   let assemblyFormat = "$source `[` $indices `]` `,` $stage attr-dict `:` type($source) `,` qualified(type($stage))";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Threads copy the elements, and not the copy engine boxes.
+    bool isByThreads();
+  }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -603,14 +612,15 @@ def SM_StoreOp : SM_Op<"store", [MemoryEffects<[MemWrite]>]> {
   let summary = "writes a tile of consecutive rows to global memory";
   let description = [{
     A tile in `#sm.accumulator` or a row vector in `#sm.row`, to `indices` (leading indices, then the
-    first row). Rows past the tensor's extent are not written.
+    first row). Rows past the tensor's extent are not written, nor are the columns by which a tile is
+    wider than the tensor.
 
     ```mlir
     sm.store %o, %out[%b, %h, %first_query] : tensor<64x64xbf16, #sm.accumulator>, memref<?x?x?x64xbf16, #any>
     ```
 
-    Lowering: each thread writes two neighbouring elements at a time; of a row vector, the first
-    thread of each quad writes.
+    Lowering: each thread writes two neighbouring elements at a time, or one where the tensor has an
+    odd number of columns; of a row vector, the first thread of each quad writes.
   }];
   let arguments = (ins AnyTypeOf<[SM_Tile, SM_Row]>:$value, AnyMemRef:$target, Variadic<Index>:$indices);
   let assemblyFormat = "$value `,` $target `[` $indices `]` attr-dict `:` type($value) `,` type($target)";

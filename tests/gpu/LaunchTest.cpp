@@ -188,6 +188,7 @@ TEST_F(OnGpuLaunch, ACapturedGraphReadsNewData) {
     device.q.write(problem.q);
     device.k.write(problem.k);
     device.v.write(problem.v);
+    synchronize(); // copies from pageable memory may be under way, and the stream does not wait
     cuda("cuGraphLaunch", executable, stream.handle);
     stream.synchronize();
     expectSameBits(written(device), right[replay % sets]);

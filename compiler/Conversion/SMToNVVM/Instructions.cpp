@@ -65,6 +65,10 @@ Value sm90::constant(LocBuilder &b, int64_t value) {
   return arith::ConstantIntOp::create(b, value, 32);
 }
 
+Value sm90::hiddenConstant(LocBuilder &b, int64_t value) {
+  return fromFirstLane(b, constant(b, value));
+}
+
 Value sm90::threadIndex(LocBuilder &b) {
   return NVVM::ThreadIdXOp::create(b, b.getI32Type());
 }
@@ -110,6 +114,18 @@ void sm90::setRegisters(LocBuilder &b, int64_t count, bool increase) {
   NVVM::SetMaxRegisterOp::create(b, static_cast<uint32_t>(count),
                                  increase ? NVVM::SetMaxRegisterAction::increase
                                           : NVVM::SetMaxRegisterAction::decrease);
+}
+
+void sm90::warpBarrier(LocBuilder &b) {
+  NVVM::SyncWarpOp::create(b, constant(b, -1));
+}
+
+void sm90::sharedProxyFence(LocBuilder &b) {
+  ptx(b, {}, "fence.proxy.async.shared::cta;", "~{memory}", {});
+}
+
+void sm90::storeShared(LocBuilder &b, Value address, Value word) {
+  ptx(b, {}, "st.shared.b32 [$0], $1;", "r,r,~{memory}", {address, word});
 }
 
 void sm90::barrierInit(LocBuilder &b, Value address, int64_t count) {

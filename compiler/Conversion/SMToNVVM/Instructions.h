@@ -25,6 +25,9 @@ using mlir::ValueRange;
 /// Integer constants of 32 bits.
 Value constant(LocBuilder &b, int64_t value);
 
+/// One whose value ptxas does not know.
+Value hiddenConstant(LocBuilder &b, int64_t value);
+
 /// threadIdx.x and blockIdx.x, i32.
 Value threadIndex(LocBuilder &b);
 Value blockIndex(LocBuilder &b);
@@ -45,6 +48,12 @@ Value reciprocal(LocBuilder &b, Value x);
 void blockBarrier(LocBuilder &b);
 /// More (or fewer) registers for the threads of this warpgroup than the launch gave them.
 void setRegisters(LocBuilder &b, int64_t count, bool increase);
+
+/// All lanes of the warp.
+void warpBarrier(LocBuilder &b);
+/// Shows this thread's writes to shared memory to the tensor cores.
+void sharedProxyFence(LocBuilder &b);
+void storeShared(LocBuilder &b, Value address, Value word);
 
 void barrierInit(LocBuilder &b, Value address, int64_t count);
 /// Makes initialised barriers visible to the copy engine.

@@ -9,6 +9,7 @@
 #include "compiler/Conversion/SMToNVVM/Mathematics.h"
 #include "compiler/Conversion/SMToNVVM/SharedTiles.h"
 #include "compiler/Conversion/SMToNVVM/Softmax.h"
+#include "compiler/Conversion/SMToNVVM/ThreadCopy.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -76,6 +77,10 @@ Value KernelEmitter::value(Value of) {
 
 SmallVector<Value> KernelEmitter::values(ValueRange of) {
   return llvm::map_to_vector(of, [&](Value each) { return value(each); });
+}
+
+Value KernelEmitter::warpIndex() {
+  return fromFirstLane(b, arith::ShRUIOp::create(b, thread, constant(b, 5)));
 }
 
 Value KernelEmitter::asI32(Value index) {
@@ -184,10 +189,15 @@ LogicalResult KernelEmitter::emitRoles(sm::GridOp grid) {
   Value warpgroup = fromFirstLane(b, arith::ShRUIOp::create(b, thread, constant(b, 7)));
   if (!producers.empty() && failed(emitUnder(equals(b, warpgroup, 0), [&]() -> LogicalResult {
         setBudget(producers[0].getRegisters());
-        for (auto [warp, role] : llvm::enumerate(producers))
-          if (failed(emitUnder(equals(b, thread, static_cast<int64_t>(warp) * 32),
-                               [&] { return emitRole(role); })))
+        for (auto [number, role] : llvm::enumerate(producers)) {
+          wholeWarp = false;
+          role.walk([&](sm::CopyOp copy) { wholeWarp |= copy.isByThreads(); });
+          const auto warp = static_cast<int64_t>(number);
+          Value isMember = wholeWarp ? equals(b, warpIndex(), warp) : equals(b, thread, warp * 32);
+          if (failed(emitUnder(isMember, [&] { return emitRole(role); })))
             return failure();
+        }
+        wholeWarp = false;
         return success();
       })))
     return failure();
@@ -299,11 +309,7 @@ LogicalResult KernelEmitter::emitOp(Operation &op) {
         map.map(take.getStage(), rings->wait(b, sm::ringOf(take.getStage())));
         return success();
       })
-      .Case([&](sm::CommitOp give) {
-        barrierArrive(b,
-                      rings->fullBarrier(b, sm::ringOf(give.getStage()), value(give.getStage())));
-        return success();
-      })
+      .Case([&](sm::CommitOp give) { return emitCommit(give), success(); })
       .Case([&](sm::ReleaseOp give) {
         Value after;
         if (give.getAfter())
@@ -393,13 +399,31 @@ LogicalResult KernelEmitter::emitCopy(sm::CopyOp op) {
   sm::SharedType tile = op.getStage().getType();
   sm::CreateRingOp ring = sm::ringOf(op.getStage());
   Value stage = value(op.getStage());
+  Value address = rings->tile(b, ring, stage);
+  if (op.isByThreads()) {
+    SmallVector<Value> indices =
+        llvm::map_to_vector(op.getIndices(), [&](Value index) { return asI64(value(index)); });
+    copyByThreads(b, parameters, op.getSource(), indices, tile, address, place.lane);
+    return success();
+  }
   SmallVector<Value> coordinates;
   for (Value index : llvm::reverse(op.getIndices()))
     coordinates.push_back(asI32(value(index)));
-  fillTile(b, tile, rings->tile(b, ring, stage),
-           parameters.tensorMap(op.getSource(), tile.getRows()), rings->fullBarrier(b, ring, stage),
-           coordinates);
-  return success();
+  Value map = parameters.tensorMap(op.getSource(), tile.getRows());
+  auto fill = [&] {
+    fillTile(b, tile, address, map, rings->fullBarrier(b, ring, stage), coordinates);
+    return success();
+  };
+  return wholeWarp ? emitUnder(equals(b, place.lane, 0), fill) : fill();
+}
+
+void KernelEmitter::emitCommit(sm::CommitOp op) {
+  Value barrier = rings->fullBarrier(b, sm::ringOf(op.getStage()), value(op.getStage()));
+  if (!wholeWarp)
+    return barrierArrive(b, barrier);
+  sharedProxyFence(b);
+  warpBarrier(b);
+  barrierArriveFromFirstLane(b, barrier, place.lane, /*after=*/Value());
 }
 
 void KernelEmitter::emitMma(sm::MmaOp op) {
@@ -506,22 +530,44 @@ LogicalResult KernelEmitter::emitStore(sm::StoreOp op) {
                               elementAddress(target, indices));
         return success();
       }
-      SmallVector<Value> position(indices);
-      position.push_back(arith::ExtUIOp::create(b, b.getI64Type(), firstColumn(b, place)));
-      Value address = elementAddress(target, position);
-      for (size_t i = 0; i < stored.size(); i += 2) {
-        if (rowOf(static_cast<int64_t>(i)) != part)
-          continue;
-        Value pair = fromElements(b, {stored[i], stored[i + 1]});
-        Value at = LLVM::GEPOp::create(
-            b, address.getType(), stored[i].getType(), address,
-            ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(columnOf(static_cast<int64_t>(i)))});
-        LLVM::StoreOp::create(b, pair, at);
-      }
+      emitRow(target, indices, stored, part);
       return success();
     });
   }
   return success();
+}
+
+void KernelEmitter::emitRow(Value target, ArrayRef<Value> indices, ArrayRef<Value> tile,
+                            int64_t part) {
+  const int64_t width = cast<MemRefType>(target.getType()).getShape().back();
+  Value column = firstColumn(b, place);
+  SmallVector<Value> position(indices);
+  position.push_back(arith::ExtUIOp::create(b, b.getI64Type(), column));
+  Value address = elementAddress(target, position);
+  auto store = [&](Value stored, int64_t offset) {
+    Type element = tile.front().getType();
+    Value at = LLVM::GEPOp::create(b, address.getType(), element, address,
+                                   ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)});
+    // Columns by which the tile is wider than the tensor are not written.
+    const bool mayEnd = (offset / 8 + 1) * 8 > width;
+    auto write = [&] { return LLVM::StoreOp::create(b, stored, at), success(); };
+    if (!mayEnd)
+      return (void)write();
+    (void)emitUnder(
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ult, column, constant(b, width - offset)),
+        write);
+  };
+  for (size_t i = 0; i < tile.size(); i += 2) {
+    if (rowOf(static_cast<int64_t>(i)) != part)
+      continue;
+    const int64_t offset = columnOf(static_cast<int64_t>(i));
+    if (width % 2 == 0) {
+      store(fromElements(b, {tile[i], tile[i + 1]}), offset);
+    } else {
+      store(tile[i], offset);
+      store(tile[i + 1], offset + 1);
+    }
+  }
 }
 
 LogicalResult KernelEmitter::emitConstant(arith::ConstantOp op) {

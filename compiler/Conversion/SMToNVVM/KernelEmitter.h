@@ -40,8 +40,12 @@ private:
   mlir::LogicalResult emitDim(mlir::Operation &op);
   mlir::LogicalResult emitLoad(mlir::memref::LoadOp op);
   mlir::LogicalResult emitCopy(sm::CopyOp op);
+  void emitCommit(sm::CommitOp op);
   mlir::LogicalResult emitGather(sm::GatherOp op);
   mlir::LogicalResult emitStore(sm::StoreOp op);
+  /// Writes the `part`-th of the two rows that a thread has of each 16; `indices` end with it.
+  void emitRow(Value target, llvm::ArrayRef<Value> indices, llvm::ArrayRef<Value> tile,
+               int64_t part);
   void emitMma(sm::MmaOp op);
   void emitAwait(sm::AwaitOp op);
   mlir::LogicalResult emitConstant(mlir::arith::ConstantOp op);
@@ -49,6 +53,7 @@ private:
 
   Value value(Value of);
   llvm::SmallVector<Value> values(ValueRange of);
+  Value warpIndex();
   Value asI32(Value index);
   Value asI64(Value index);
   Value asIndex(Value integer);
@@ -68,6 +73,8 @@ private:
   Value thread;        // index in the block, i32
   Place place;
   std::optional<Rings> rings;
+  bool wholeWarp =
+      false; // of the role that is being emitted: all lanes of a producer's warp run it
   std::string sharedSymbol;
 };
 

@@ -30,6 +30,20 @@ void sm90::fillTile(LocBuilder &b, sm::SharedType tile, Value address, Value ten
   }
 }
 
+Value sm90::chunkOf(LocBuilder &b, sm::SharedType tile, Value address, Value chunk) {
+  return arith::AddIOp::create(
+      b, address, arith::MulIOp::create(b, chunk, constant(b, tile.getRows() * rowBytes)));
+}
+
+Value sm90::elementPair(LocBuilder &b, Value chunkAddress, Value first, int64_t next, Value pair) {
+  Value row = arith::AddIOp::create(b, first, constant(b, next));
+  Value begin =
+      arith::AddIOp::create(b, chunkAddress, arith::MulIOp::create(b, row, constant(b, rowBytes)));
+  Value column = arith::MulIOp::create(b, pair, constant(b, 2));
+  return arith::AddIOp::create(b, begin,
+                               arith::XOrIOp::create(b, column, constant(b, next * unit)));
+}
+
 namespace {
 /// The descriptor of an operand's first step, and where the others begin.
 class Descriptor {

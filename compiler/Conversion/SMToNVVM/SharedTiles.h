@@ -31,6 +31,13 @@ namespace tilewright::sm90 {
 void fillTile(LocBuilder &b, sm::SharedType tile, Value address, Value tensorMap, Value barrier,
               ValueRange coordinates);
 
+/// Where the `chunk`-th 64 columns (i32) of a tile begin.
+Value chunkOf(LocBuilder &b, sm::SharedType tile, Value address, Value chunk);
+
+/// Where a chunk keeps the columns `pair` and `pair` + 1 of a row: `pair` is an even i32 below 64,
+/// the row is `first` (i32, a multiple of 8) + `next` (0 to 7).
+Value elementPair(LocBuilder &b, Value chunkAddress, Value first, int64_t next, Value pair);
+
 /// A left operand: rows of a tile in shared memory, or registers.
 struct LeftOperand {
   sm::SharedType tile; // null for registers

@@ -38,8 +38,6 @@ FailureOr<Use> useOf(tile::LoadOp load) {
              << "is the left operand of one product and the right one of another";
     use = here;
   }
-  if (!use)
-    return load.emitOpError() << "is not used";
   return *use;
 }
 } // namespace
@@ -48,6 +46,7 @@ FailureOr<Plan> tile_to_sm::makePlan(scf::ForallOp forall, int64_t stages) {
   Plan plan;
   plan.forall = forall;
   int64_t blockRows = 0;
+  forall.walk([&](tile::MmaOp mma) { blockRows = mma.getResult().getType().getDimSize(0); });
   WalkResult walked = forall.walk([&](tile::LoadOp load) {
     FailureOr<Use> use = useOf(load);
     if (failed(use))
@@ -61,15 +60,14 @@ FailureOr<Plan> tile_to_sm::makePlan(scf::ForallOp forall, int64_t stages) {
       return load.emitOpError() << "loads a left operand in a loop; not on this target",
              WalkResult::interrupt();
     auto emitError = [&] { return load.emitOpError(); };
-    auto shared = sm::SharedType::getChecked(emitError, load.getContext(), tile.getDimSize(0),
-                                             tile.getDimSize(1), tile.getElementType());
+    auto shared =
+        sm::SharedType::getChecked(emitError, load.getContext(), tile.getDimSize(0),
+                                   sm::paddedColumns(tile.getDimSize(1)), tile.getElementType());
     if (!shared)
       return WalkResult::interrupt();
     auto type = sm::RingType::getChecked(emitError, load.getContext(), shared, isLeft ? 1 : stages);
     if (!type)
       return WalkResult::interrupt();
-    if (isLeft)
-      blockRows = tile.getDimSize(0);
     for (const RingPlan &ring : plan.rings)
       if (ring.source == load.getSource()) {
         if (ring.type != type)

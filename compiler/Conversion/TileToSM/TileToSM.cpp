@@ -131,6 +131,8 @@ private:
     auto tile = cast<RankedTensorType>(type);
     SmallVector<int64_t> shape(tile.getShape());
     shape[0] = sm::productRows;
+    if (shape.size() == 2)
+      shape[1] = sm::paddedColumns(shape[1]);
     return RankedTensorType::get(shape, tile.getElementType(), layout);
   }
 
@@ -333,7 +335,18 @@ struct ConvertTileToSM : tilewright::impl::ConvertTileToSMBase<ConvertTileToSM> 
         return signalPassFailure();
   }
 
+  /// Where a score function does not look at the score nobody needs the keys. A load that stays
+  /// has a use.
+  static void eraseUnused(scf::ForallOp forall) {
+    SmallVector<Operation *> candidates;
+    forall.walk([&](Operation *op) { candidates.push_back(op); });
+    for (Operation *op : llvm::reverse(candidates))
+      if (isa<tile::LoadOp, tile::MmaOp>(op) && isOpTriviallyDead(op))
+        op->erase();
+  }
+
   LogicalResult convert(scf::ForallOp forall) {
+    eraseUnused(forall);
     FailureOr<Plan> plan = makePlan(forall, stages);
     if (failed(plan))
       return failure();

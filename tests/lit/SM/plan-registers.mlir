@@ -13,6 +13,25 @@ func.func @three(%n: index) {
   return
 }
 
+// A warp that copies itself needs more.
+// CHECK: sm.producer "loads" registers = 72
+// CHECK: sm.consumers "copied" warpgroups = 2 registers = 216
+func.func @copied(%n: index, %t: memref<?x33xbf16, strided<[?, 1], offset: ?>>) {
+  sm.grid (%i) in (%n) {
+    %ring = sm.create_ring "rows" arrivals = 8 : !sm.ring<64x40xbf16, stages = 1>
+    sm.producer "loads" registers = 168 {
+      %a = sm.acquire %ring : !sm.ring<64x40xbf16, stages = 1>
+      sm.copy %t[%i], %a : memref<?x33xbf16, strided<[?, 1], offset: ?>>, !sm.shared<64x40xbf16>
+      sm.commit %a : !sm.shared<64x40xbf16>
+    }
+    sm.consumers "copied" warpgroups = 2 registers = 168 (%w) {
+      %k = sm.wait %ring : !sm.ring<64x40xbf16, stages = 1>
+      sm.release %k : !sm.shared<64x40xbf16>
+    }
+  }
+  return
+}
+
 // CHECK: sm.producer "loads" registers = 24
 // CHECK: sm.consumers "two" warpgroups = 2 registers = 240
 func.func @two(%n: index) {

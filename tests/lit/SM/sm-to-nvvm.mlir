@@ -62,6 +62,39 @@ func.func @copy(%t: !tensor {attn.name = "rows"}) {
 
 // -----
 
+// Rows at no multiple of 16 bytes are copied by the role's whole warp, which shows its writes to the
+// tensor cores and meets before one lane commits. Nothing is expected from the copy engine.
+// CHECK-LABEL: llvm.func @copy_by_threads(
+// CHECK: mbarrier.try_wait.parity
+// CHECK-NOT: expect_tx
+// CHECK: scf.for
+// CHECK-COUNT-8: llvm.load %{{.*}} : !llvm.ptr<1> -> i16
+// CHECK-COUNT-4: st.shared.b32
+// CHECK: fence.proxy.async.shared::cta;
+// CHECK: nvvm.bar.warp.sync
+// CHECK: @p mbarrier.arrive
+!odd = memref<?x33xbf16, strided<[?, 1], offset: ?>>
+!odd_ring = !sm.ring<64x40xbf16, stages = 2>
+func.func @copy_by_threads(%t: !odd {attn.name = "rows"}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  sm.grid (%i) in (%c1) {
+    %ring = sm.create_ring "rows" arrivals = 4 : !odd_ring
+    sm.producer "loads" registers = 72 {
+      %a = sm.acquire %ring : !odd_ring
+      sm.copy %t[%c0], %a : !odd, !sm.shared<64x40xbf16>
+      sm.commit %a : !sm.shared<64x40xbf16>
+    }
+    sm.consumers "reads" warpgroups = 1 registers = 216 (%w) {
+      %k = sm.wait %ring : !odd_ring
+      sm.release %k : !sm.shared<64x40xbf16>
+    }
+  }
+  return
+}
+
+// -----
+
 // A later product may stay in flight while an earlier one is awaited, and a release can be held back
 // until a row is computed.
 // CHECK-LABEL: llvm.func @overlap(

@@ -44,6 +44,10 @@ constexpr std::pair<int64_t, int64_t> widths[] = {
     {16, 16},   {32, 32},   {40, 40},   {64, 64},   {72, 72},   {80, 80},  {96, 96},
     {128, 128}, {160, 160}, {192, 192}, {256, 256}, {192, 128}, {64, 128}, {128, 64}};
 
+/// Copied by threads: one chunk of 64 columns or several, odd and even, and beside the copy engine.
+constexpr std::pair<int64_t, int64_t> oddWidths[] = {
+    {1, 1}, {33, 33}, {100, 60}, {64, 33}, {130, 64}, {255, 255}};
+
 struct MatrixCase {
   std::pair<int64_t, int64_t> width;
   DType dtype;
@@ -71,6 +75,9 @@ TEST(PtxMatrix, EveryKernelPassesTheGateAndIsRight) {
     for (DType dtype : {DType::F16, DType::BF16})
       for (const MaskCase &mask : masks)
         cases.push_back({width, dtype, &mask});
+  for (const auto &width : oddWidths)
+    for (const MaskCase &mask : masks)
+      cases.push_back({width, DType::BF16, &mask});
   std::atomic<size_t> next = 0;
   std::vector<std::thread> threads;
   for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i)
