@@ -10,7 +10,7 @@ packages=(
   clang-22 lld-22 clang-format-22           # the compiler and the formatter
   libclang-rt-22-dev                        # sanitizers and fuzzing
   libmlir-22-dev llvm-22-dev mlir-22-tools  # what the compiler is made of; lit and FileCheck
-  libfmt-dev libxxhash-dev                  # libraries
+  libfmt-dev libxxhash-dev libdlpack-dev    # libraries
   zlib1g-dev libzstd-dev                    # which LLVM's archives need
   libgtest-dev libgmock-dev                 # tests
 )
@@ -21,7 +21,7 @@ This script installs packages on Debian 12 only and has changed nothing. Elsewhe
   CMake 3.25 or newer, Ninja, ccache (optional)
   Clang and lld 22 with the sanitizer runtimes, clang-format 22
   LLVM and MLIR 22.1 with headers, mlir-tblgen, lit and FileCheck
-  fmt 9, xxHash 0.8, GoogleTest with gmock, zlib and zstd with their archives
+  fmt 9, DLPack's header, xxHash 0.8, GoogleTest with gmock, zlib and zstd with their archives
 and build with: cmake --workflow --preset release
 MESSAGE
   exit 1

@@ -18,8 +18,9 @@
 //
 // A tensor without a file is poisoned with NaN bit patterns (0xff bytes) and counts as never
 // written, unless it has "fill" (a number). One with "output" is writable and written to that file
-// at the end: .npy, which holds one tensor and no bf16, or else safetensors, which holds all tensors
-// that name it. Strides are in bytes. Arguments are i32, u32, i64, u64, f32, a map or a tensor.
+// at the end: .npy, which holds one tensor and no bf16, or else safetensors, which holds all
+// tensors that name it. Strides are in bytes. Arguments are i32, u32, i64, u64, f32, a map or a
+// tensor.
 //
 //===----------------------------------------------------------------------===//
 

@@ -18,8 +18,8 @@
 namespace tilewright {
 
 /// attn -> tile; comma-separated passes on a module. `decodeRows`, if any, are the rows of a tile
-/// where there are fewer queries than a block's; on a CPU they are the lanes of a vector. Programs on
-/// tiles are not canonicalized: scf.forall with known extents of 1 would lose its dimensions, or
+/// where there are fewer queries than a block's; on a CPU they are the lanes of a vector. Programs
+/// on tiles are not canonicalized: scf.forall with known extents of 1 would lose its dimensions, or
 /// itself, and it is what says that blocks are independent.
 std::string attnToTilePipeline(const Schedule &schedule, int64_t decodeRows = 0);
 

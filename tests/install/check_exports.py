@@ -1,4 +1,4 @@
-"""Fails if a shared library exports anything but names of namespace tilewright.
+"""Fails if a shared library exports anything but names of namespace tilewright and of its C interface.
 
 A host may link another LLVM or fmt: none of ours may be visible to it.
 Usage: check_exports.py LLVM_NM LIBRARY...
@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 
-OURS = re.compile(r"((typeinfo|typeinfo name|vtable) for )?tilewright::")
+OURS = re.compile(r"((typeinfo|typeinfo name|vtable) for )?tilewright::|tilewright_\w+$")
 
 
 def exports(nm, library):

@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Target/CPU/Codegen.h"
-#include "compiler/Target/Codegen.h"
 #include "VectorKernel.h"
+#include "compiler/Target/Codegen.h"
 
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>

@@ -45,8 +45,8 @@ constexpr std::pair<int64_t, int64_t> widths[] = {
     {128, 128}, {160, 160}, {192, 192}, {256, 256}, {192, 128}, {64, 128}, {128, 64}};
 
 /// Copied by threads: one chunk of 64 columns or several, odd and even, and beside the copy engine.
-constexpr std::pair<int64_t, int64_t> oddWidths[] = {
-    {1, 1}, {33, 33}, {100, 60}, {64, 33}, {130, 64}, {255, 255}};
+constexpr std::pair<int64_t, int64_t> oddWidths[] = {{1, 1},   {33, 33},  {100, 60},
+                                                     {64, 33}, {130, 64}, {255, 255}};
 
 struct MatrixCase {
   std::pair<int64_t, int64_t> width;

@@ -1,0 +1,269 @@
+"""Tilewright's attention on PyTorch tensors, in one file over the C interface.
+
+    import tilewright_torch as tilewright
+
+    out = tilewright.attention(q, k, v, mask="k <= q")
+    out = tilewright.attention(q, k, v, mask="q - k < window && k <= q", scalars={"window": 256})
+    out = tilewright.attention(q, k, v, score="s + slope[h] * real(k - q)", tensors={"slope": slopes})
+    out, lse = tilewright.attention(q, k, v, return_lse=True)
+
+q, k and v are [batch, heads, length, head_dim] with any strides whose last one is 1. The first call
+of a problem compiles a kernel for the device of the tensors; calls after it launch that kernel, on a
+GPU on the current stream. The lengths are no part of the problem. docs/semantics.md explains the
+expressions. Forward only: tensors that need a gradient are refused.
+
+The library is libtilewright_runtime.so of the path in TILEWRIGHT_LIBRARY, or wherever the loader
+finds it.
+"""
+
+import ctypes
+import functools
+import os
+
+import torch
+
+ABI_VERSION = 1
+MAX_RANK = 8
+
+_DTYPES = {
+    torch.float64: 0,
+    torch.float32: 1,
+    torch.float16: 2,
+    torch.bfloat16: 3,
+    torch.int64: 4,
+    torch.int32: 5,
+    torch.uint8: 6,
+    torch.bool: 7,
+}
+
+
+class Error(RuntimeError):
+    """Something failed: a file, the driver, or Tilewright itself."""
+
+
+class InvalidArgument(Error, ValueError):
+    """An argument is wrong; the message names it, its value and the limit."""
+
+
+class Unsupported(Error, NotImplementedError):
+    """The request is meaningful, but this build or device cannot serve it."""
+
+
+_ERRORS = {1: InvalidArgument, 2: Unsupported}
+
+
+class _Tensor(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("dtype", ctypes.c_int), ("rank", ctypes.c_uint32),
+                ("shape", ctypes.c_int64 * MAX_RANK), ("strides", ctypes.c_int64 * MAX_RANK)]
+
+
+class _ScalarDeclaration(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("is_real", ctypes.c_bool)]
+
+
+class _TensorDeclaration(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("dtype", ctypes.c_int), ("rank", ctypes.c_uint32)]
+
+
+class _Problem(ctypes.Structure):
+    _fields_ = [("head_dim", ctypes.c_int64), ("value_dim", ctypes.c_int64),
+                ("dtype", ctypes.c_int), ("out_dtype", ctypes.c_int), ("lse", ctypes.c_bool),
+                ("scores", ctypes.POINTER(ctypes.c_char_p)), ("score_count", ctypes.c_size_t),
+                ("masks", ctypes.POINTER(ctypes.c_char_p)), ("mask_count", ctypes.c_size_t),
+                ("scalars", ctypes.POINTER(_ScalarDeclaration)), ("scalar_count", ctypes.c_size_t),
+                ("tensors", ctypes.POINTER(_TensorDeclaration)), ("tensor_count", ctypes.c_size_t)]
+
+
+class _CompileOptions(ctypes.Structure):
+    _fields_ = [("target", ctypes.c_char_p), ("cpu", ctypes.c_char_p), ("schedule", ctypes.c_char_p)]
+
+
+class _Sizes(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_int64)
+                for name in ("batch", "heads", "kv_heads", "query_length", "key_length")]
+
+
+class _NamedScalar(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("value", ctypes.c_double)]
+
+
+class _NamedTensor(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("tensor", _Tensor)]
+
+
+class _Arguments(ctypes.Structure):
+    _fields_ = [("query", _Tensor), ("key", _Tensor), ("value", _Tensor), ("out", _Tensor),
+                ("lse", ctypes.POINTER(_Tensor)), ("scale", ctypes.POINTER(ctypes.c_double)),
+                ("scalars", ctypes.POINTER(_NamedScalar)), ("scalar_count", ctypes.c_size_t),
+                ("tensors", ctypes.POINTER(_NamedTensor)), ("tensor_count", ctypes.c_size_t)]
+
+
+class _Execution(ctypes.Structure):
+    _fields_ = [("threads", ctypes.c_uint32), ("stream", ctypes.c_void_p)]
+
+
+@functools.cache
+def _library():
+    path = os.environ.get("TILEWRIGHT_LIBRARY", "libtilewright_runtime.so.0")
+    library = ctypes.CDLL(path)
+    found = library.tilewright_c_abi_version()
+    if found != ABI_VERSION:
+        raise Unsupported(f"{path} has version {found} of the C interface, and this file is "
+                          f"written for version {ABI_VERSION}")
+    library.tilewright_status_message.restype = ctypes.c_char_p
+    for name in ("tilewright_kernel_compile", "tilewright_kernel_load_file",
+                 "tilewright_kernel_workspace_size", "tilewright_kernel_launch"):
+        getattr(library, name).restype = ctypes.c_void_p
+    return library
+
+
+def _check(status):
+    if not status:
+        return
+    library, status = _library(), ctypes.c_void_p(status)
+    message = library.tilewright_status_message(status).decode()
+    error = _ERRORS.get(library.tilewright_status_get_code(status), Error)
+    library.tilewright_status_destroy(status)
+    raise error(message)
+
+
+def _array(kind, items):
+    return (kind * len(items))(*items)
+
+
+def _texts(expressions):
+    return _array(ctypes.c_char_p, [text.encode() for text in expressions])
+
+
+class Kernel:
+    """A kernel of the C interface, destroyed with this object."""
+
+    def __init__(self, handle):
+        self.handle = handle
+
+    def __del__(self):
+        if self.handle:
+            _library().tilewright_kernel_destroy(self.handle)
+            self.handle = None
+
+
+@functools.lru_cache(maxsize=256)
+def _compile(target, schedule, head_dim, value_dim, dtype, out_dtype, lse, scores, masks, scalars,
+             tensors):
+    problem = _Problem(
+        head_dim, value_dim, dtype, out_dtype, lse, _texts(scores), len(scores), _texts(masks),
+        len(masks), _array(_ScalarDeclaration, [_ScalarDeclaration(n.encode(), r) for n, r in scalars]),
+        len(scalars), _array(_TensorDeclaration,
+                             [_TensorDeclaration(n.encode(), d, r) for n, d, r in tensors]),
+        len(tensors))
+    options = _CompileOptions(target.encode(), None, schedule.encode() if schedule else None)
+    handle = ctypes.c_void_p()
+    _check(_library().tilewright_kernel_compile(ctypes.byref(problem), ctypes.byref(options),
+                                                ctypes.byref(handle)))
+    return Kernel(handle)
+
+
+@functools.lru_cache(maxsize=64)
+def load(path):
+    """The kernel of an image file, for `attention(..., kernel=...)`; each file is read once."""
+    handle = ctypes.c_void_p()
+    _check(_library().tilewright_kernel_load_file(os.fsencode(path), ctypes.byref(handle)))
+    return Kernel(handle)
+
+
+def _dtype(name, tensor):
+    code = _DTYPES.get(tensor.dtype)
+    if code is None:
+        raise InvalidArgument(f"{name} is {tensor.dtype}; Tilewright has "
+                              + ", ".join(str(known) for known in _DTYPES))
+    return code
+
+
+def _view(name, tensor):
+    if tensor.dim() > MAX_RANK:
+        raise InvalidArgument(f"{name} has {tensor.dim()} dimensions; the limit is {MAX_RANK}")
+    view = _Tensor(tensor.data_ptr(), _dtype(name, tensor), tensor.dim())
+    view.shape[:tensor.dim()] = tensor.shape
+    view.strides[:tensor.dim()] = tensor.stride()
+    return view
+
+
+def _check_tensors(tensors):
+    device = None
+    for name, tensor in tensors.items():
+        if not isinstance(tensor, torch.Tensor):
+            raise InvalidArgument(f"{name} is a {type(tensor).__name__}; it must be a torch.Tensor")
+        if tensor.requires_grad and torch.is_grad_enabled():
+            raise Unsupported(f"{name} requires a gradient, and there is no backward pass yet; "
+                              "call under torch.no_grad() or detach it")
+        device = device or tensor.device
+        if tensor.device != device:
+            raise InvalidArgument(f"{name} is on {tensor.device}, and q on {device}")
+    return device
+
+
+def _expressions(text):
+    if text is None:
+        return ()
+    return (text,) if isinstance(text, str) else tuple(text)
+
+
+def attention(q, k, v, mask=None, score=None, scalars=None, tensors=None, scale=None,
+              return_lse=False, out=None, schedule=None, kernel=None, threads=0):
+    """softmax(score(scale * q k^T) where mask) v, exactly, without the score matrix.
+
+    mask, score: an expression or a list of them. scalars: name -> int (an i32) or float (a real).
+    tensors: name -> tensor that expressions index. scale: default 1 / sqrt(head_dim). out: where to
+    write, default a new tensor [batch, heads, query_length, value_dim]. kernel: of load(), instead of
+    compiling; mask and score are then what the image was compiled with. threads: of a CPU kernel.
+    """
+    scalars, tensors = scalars or {}, tensors or {}
+    device = _check_tensors({"q": q, "k": k, "v": v} | ({"out": out} if out is not None else {})
+                            | tensors)
+    for name, tensor in (("q", q), ("k", k), ("v", v)):
+        if tensor.dim() != 4:
+            raise InvalidArgument(f"{name} has {tensor.dim()} dimensions; it must be "
+                                  "[batch, heads, length, width]")
+    if device.type not in ("cpu", "cuda"):
+        raise Unsupported(f"q is on {device}; Tilewright has kernels for cpu and cuda")
+    if out is None:
+        out = torch.empty((*q.shape[:3], v.shape[3]), dtype=q.dtype, device=device)
+    is_real = {name: isinstance(value, float) for name, value in scalars.items()}
+    if kernel is None:
+        kernel = _compile(
+            "cpu" if device.type == "cpu" else "sm_90a", schedule, q.shape[3], v.shape[3],
+            _dtype("q", q), _dtype("out", out), return_lse, _expressions(score), _expressions(mask),
+            tuple(is_real.items()),
+            tuple((name, _dtype(name, tensor), tensor.dim()) for name, tensor in tensors.items()))
+
+    arguments = _Arguments(_view("q", q), _view("k", k), _view("v", v), _view("out", out))
+    lse = None
+    if return_lse:
+        lse = torch.empty(q.shape[:3], device=device,
+                          dtype=torch.float64 if q.dtype == torch.float64 else torch.float32)
+        lse_view = _view("lse", lse)
+        arguments.lse = ctypes.pointer(lse_view)
+    if scale is not None:
+        arguments.scale = ctypes.pointer(ctypes.c_double(scale))
+    arguments.scalars = _array(_NamedScalar, [_NamedScalar(n.encode(), x) for n, x in scalars.items()])
+    arguments.scalar_count = len(scalars)
+    arguments.tensors = _array(_NamedTensor,
+                               [_NamedTensor(n.encode(), _view(n, x)) for n, x in tensors.items()])
+    arguments.tensor_count = len(tensors)
+
+    sizes = _Sizes(q.shape[0], q.shape[1], k.shape[1], q.shape[2], k.shape[2])
+    size = ctypes.c_size_t()
+    _check(_library().tilewright_kernel_workspace_size(kernel.handle, ctypes.byref(sizes),
+                                                       ctypes.byref(size)))
+    workspace = torch.empty(size.value, dtype=torch.uint8, device=device)
+    execution = _Execution(threads, None)
+    launch = lambda: _check(_library().tilewright_kernel_launch(
+        kernel.handle, ctypes.byref(arguments), ctypes.c_void_p(workspace.data_ptr()), size,
+        ctypes.byref(execution)))
+    if device.type == "cuda":
+        with torch.cuda.device(device):
+            execution.stream = torch.cuda.current_stream().cuda_stream
+            launch()
+    else:
+        launch()
+    return (out, lse) if return_lse else out
