@@ -4,11 +4,13 @@
 //
 //   tilewright unit-tests [--gtest_...]   what tilewright-unit-tests is elsewhere
 //   tilewright gpu-tests [--gtest_...]    what tilewright-gpu-tests is elsewhere
+//   tilewright launch-cost                what tilewright-launch-cost is elsewhere
 //   tilewright ...                        the tool
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/tools/tilewright/Commands.h"
+#include "tests/bench/LaunchCost.h"
 
 #include <gtest/gtest.h>
 
@@ -16,6 +18,8 @@
 
 int main(int argc, char **argv) {
   const std::string_view first = argc > 1 ? argv[1] : "";
+  if (first == "launch-cost")
+    return tilewright::measureLaunchCost();
   if (first != "unit-tests" && first != "gpu-tests")
     return tilewright::tool::programMain(argc, argv);
   // The suites of tests/gpu start with OnGpu, and no others do.

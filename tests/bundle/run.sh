@@ -64,6 +64,8 @@ sanitize() {
 
 step unit-tests shards unit unit-tests
 step gpu-tests shards gpu gpu-tests
+step launch-cost "$tilewright" launch-cost
+tee -a "$report/report.txt" < "$report/launch-cost.log"
 if ! command -v compute-sanitizer > /dev/null &&
    [[ ! -x ${CUDA_HOME:-/usr/local/cuda}/bin/compute-sanitizer ]]; then
   echo "compute-sanitizer not run: the CUDA Toolkit's compute-sanitizer was not found" |

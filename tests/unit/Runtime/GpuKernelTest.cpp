@@ -6,13 +6,12 @@
 
 #include "runtime/GpuKernel.h"
 #include "lib/Support/MakeError.h"
+#include "tests/unit/Allocations.h"
 #include "tests/unit/Image/Testing.h"
 #include "tests/unit/Runtime/FakeDriver.h"
 
-#include <cstdlib>
 #include <cstring>
 #include <functional>
-#include <new>
 #include <set>
 
 using namespace tilewright;
@@ -22,22 +21,6 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
-
-// Counts what a launch allocates.
-static thread_local size_t allocations = 0;
-
-void *operator new(size_t bytes) {
-  ++allocations;
-  if (void *memory = std::malloc(bytes ? bytes : 1))
-    return memory;
-  std::abort();
-}
-void operator delete(void *memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void *memory, size_t) noexcept {
-  std::free(memory);
-}
 
 namespace {
 constexpr Address deviceBase = 0x7f00'0000'0000;
@@ -185,9 +168,9 @@ TEST_F(GpuKernelTest, LaunchesNothingWithoutQueries) {
 
 TEST_F(GpuKernelTest, AllocatesNothingAndWaitsForNothing) {
   const Kernel kernel = load();
-  const size_t before = allocations;
+  const size_t before = allocationsOfThread();
   Status done = kernel.run(arguments, {}, execution);
-  const size_t allocated = allocations - before;
+  const size_t allocated = allocationsOfThread() - before;
   ASSERT_TRUE(done) << done.error().message();
   EXPECT_EQ(allocated, 0u);
   const std::set<std::string_view> called(machine.calls.begin(),
