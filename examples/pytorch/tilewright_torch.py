@@ -104,7 +104,7 @@ class _Execution(ctypes.Structure):
 
 @functools.cache
 def _library():
-    path = os.environ.get("TILEWRIGHT_LIBRARY", "libtilewright_runtime.so.0")
+    path = os.environ.get("TILEWRIGHT_LIBRARY", "libtilewright_runtime.so")
     library = ctypes.CDLL(path)
     found = library.tilewright_c_abi_version()
     if found != ABI_VERSION:
