@@ -49,11 +49,13 @@ public:
   }
 
   Schedule defaultSchedule(const ParsedProblem &problem) const override {
-    return defaultGpuSchedule(problem.headDim, problem.valueDim,
-                              !problem.declarations.tensors().empty());
+    ScoreCost cost{.readsTensors = !problem.declarations.tensors().empty()};
+    for (const expression::Expression &score : problem.scores)
+      cost.operations += score.nodes().size();
+    return defaultGpuSchedule(problem.headDim, problem.valueDim, cost);
   }
   Schedule defaultScheduleAtTile() const override {
-    return {.stages = defaultGpuSchedule(1, 1, false).stages};
+    return {.stages = defaultGpuSchedule(1, 1).stages};
   }
 
   std::string passesTo(Stage stage, const Schedule &schedule) const override {

@@ -27,7 +27,7 @@ Schedule tilewright::defaultCpuSchedule(const CpuTarget &target, bool isDouble, 
 }
 
 Schedule tilewright::defaultAmxSchedule(int64_t headDim, int64_t valueDim) {
-  return {.blockQ = 64, .blockKV = std::max(headDim, valueDim) > 96 ? 128 : 64};
+  return {.blockQ = 64, .blockKV = std::max(headDim, valueDim) > 96 ? 256 : 64};
 }
 
 std::string tilewright::tileToVectorPipeline(const CpuTarget &target) {

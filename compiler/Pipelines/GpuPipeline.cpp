@@ -11,14 +11,16 @@
 #include <algorithm>
 
 tilewright::Schedule tilewright::defaultGpuSchedule(int64_t headDim, int64_t valueDim,
-                                                    bool readsTensors) {
+                                                    const ScoreCost &score) {
   const int64_t width = std::max(headDim, valueDim);
   int64_t keys = width <= 128 ? 128 : 64;
-  if (readsTensors && ((width > 64 && width <= 128) || width > 192))
+  if (score.readsTensors && ((width > 64 && width <= 128) || width > 192))
     keys /= 2;
+  if (score.operations > 24)
+    keys = std::min<int64_t>(keys, width <= 192 ? 64 : 32);
   // Where threads do the copying, consumers have fewer registers.
   if (headDim % 8 != 0 || valueDim % 8 != 0) {
-    if (readsTensors)
+    if (score.readsTensors)
       keys = std::min<int64_t>(keys, 64);
     if (width > 192)
       keys = 32;

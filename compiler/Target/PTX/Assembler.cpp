@@ -52,9 +52,13 @@ Resources ptx::parseResources(std::string_view log) {
 Status ptx::checkResources(const Resources &resources) {
   const std::string &kernel = resources.kernel;
   if (resources.stackBytes != 0)
-    return unsupported("kernel {} needs a stack frame of {} bytes", kernel, resources.stackBytes);
+    return unsupported("kernel {} needs a stack frame of {} bytes; a schedule with a smaller "
+                       "block_kv takes fewer registers",
+                       kernel, resources.stackBytes);
   if (resources.spillBytes != 0)
-    return unsupported("kernel {} spills {} bytes of registers", kernel, resources.spillBytes);
+    return unsupported("kernel {} spills {} bytes of registers; a schedule with a smaller block_kv "
+                       "takes fewer",
+                       kernel, resources.spillBytes);
   if (!resources.remarks.empty())
     return unsupported("kernel {}: ptxas put products one behind the other: {}", kernel,
                        resources.remarks);

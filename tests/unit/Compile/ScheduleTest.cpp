@@ -70,7 +70,7 @@ TEST(Schedule, TheDefaultFollowsTheRegisterTileAndTheWidth) {
   EXPECT_EQ(defaultCpuSchedule(target, false, 96, 97), (Schedule{48, 48}));
   EXPECT_EQ(defaultCpuSchedule(target, false, 160, 8), (Schedule{48, 48}));
   EXPECT_EQ(defaultAmxSchedule(96, 64), (Schedule{64, 64}));
-  EXPECT_EQ(defaultAmxSchedule(64, 128), (Schedule{64, 128}));
+  EXPECT_EQ(defaultAmxSchedule(64, 128), (Schedule{64, 256}));
   // What a stack of scratch allows.
   EXPECT_EQ(defaultCpuSchedule(target, false, 32768, 32768), (Schedule{8, 8}));
   EXPECT_EQ(defaultCpuSchedule(target, true, 65536, 1), (Schedule{4, 2}));

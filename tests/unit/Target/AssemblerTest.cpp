@@ -33,11 +33,14 @@ TEST(Assembler, RefusesSpills) {
   EXPECT_EQ(resources.stackBytes, 16);
   EXPECT_EQ(resources.spillBytes, 32);
   EXPECT_EQ(checkResources(resources).error().message(),
-            "kernel attn needs a stack frame of 16 bytes");
+            "kernel attn needs a stack frame of 16 bytes; a schedule with a smaller block_kv takes "
+            "fewer registers");
   Resources spills;
   spills.kernel = "attn";
   spills.spillBytes = 32;
-  EXPECT_EQ(checkResources(spills).error().message(), "kernel attn spills 32 bytes of registers");
+  EXPECT_EQ(checkResources(spills).error().message(),
+            "kernel attn spills 32 bytes of registers; a schedule with a smaller block_kv takes "
+            "fewer");
 }
 
 TEST(Assembler, RefusesProductsPutOneBehindTheOther) {
