@@ -222,6 +222,65 @@ TEST_F(OnGpuLaunch, TheCurrentContextStaysWhatItWas) {
   expectRight(aCase.problem, written(device));
 }
 
+/// Launches on a stream and tensors of `context` while another one is current.
+static void serveFromOutside(void *context) {
+  const Case aCase = makeCase();
+  Result<Kernel> kernel = compileKernel(aCase.problem);
+  ASSERT_TRUE(kernel) << kernel.error().message();
+  void *own = nullptr, *current = nullptr;
+  cuda("cuCtxGetCurrent", &own);
+  cuda("cuCtxSetCurrent", context);
+  {
+    DeviceProblem device(aCase.problem);
+    Stream stream;
+    cuda("cuCtxSetCurrent", own);
+    const Status done = device.launch(*kernel, stream.handle);
+    EXPECT_TRUE(done) << done.error().message();
+    cuda("cuCtxGetCurrent", &current);
+    EXPECT_EQ(current, own);
+    cuda("cuCtxSetCurrent", context);
+    stream.synchronize();
+    expectRight(aCase.problem, written(device));
+  }
+  cuda("cuCtxSetCurrent", own);
+}
+
+TEST_F(OnGpuLaunch, AnotherContextOfTheDeviceIsServed) {
+  void *own = nullptr, *context = nullptr;
+  cuda("cuCtxGetCurrent", &own);
+  cuda("cuCtxCreate_v2", &context, 0u, 0);
+  cuda("cuCtxSetCurrent", own);
+  serveFromOutside(context);
+  cuda("cuCtxDestroy_v2", context);
+}
+
+TEST_F(OnGpuLaunch, AnotherDeviceIsServed) {
+  int count = 0;
+  cuda("cuDeviceGetCount", &count);
+  if (count < 2)
+    GTEST_SKIP() << "no second GPU";
+  void *own = nullptr, *context = nullptr;
+  cuda("cuCtxGetCurrent", &own);
+  cuda("cuDevicePrimaryCtxRetain", &context, 1);
+  serveFromOutside(context);
+
+  // What lies on the first device is not taken for a stream of the second.
+  const Case aCase = makeCase();
+  Result<Kernel> kernel = compileKernel(aCase.problem);
+  ASSERT_TRUE(kernel) << kernel.error().message();
+  DeviceProblem device(aCase.problem);
+  cuda("cuCtxSetCurrent", context);
+  {
+    Stream stream;
+    cuda("cuCtxSetCurrent", own);
+    const Status done = device.launch(*kernel, stream.handle);
+    ASSERT_FALSE(done);
+    EXPECT_THAT(done.error().message(), HasSubstr("query"));
+    EXPECT_THAT(done.error().message(), HasSubstr("device 0"));
+  }
+  cuda("cuDevicePrimaryCtxRelease_v2", 1);
+}
+
 TEST_F(OnGpuLaunch, TensorsThatDoNotFitAreRefusedByName) {
   const Case aCase = makeCase();
   Result<Kernel> kernel = compileKernel(aCase.problem);
