@@ -18,6 +18,7 @@ finds it.
 
 import ctypes
 import functools
+import numbers
 import os
 
 import torch
@@ -202,10 +203,25 @@ def _check_tensors(tensors):
     return device
 
 
-def _expressions(text):
+def _require(condition, name, value, wanted):
+    if not condition:
+        raise InvalidArgument(f"{name} is {value!r}; it must be {wanted}")
+
+
+def _expressions(name, text):
     if text is None:
         return ()
-    return (text,) if isinstance(text, str) else tuple(text)
+    texts = (text,) if isinstance(text, str) else text
+    _require(isinstance(texts, (tuple, list)) and all(isinstance(each, str) for each in texts), name,
+             text, "an expression or a list of them")
+    return tuple(texts)
+
+
+def _named(name, values):
+    values = {} if values is None else values
+    _require(isinstance(values, dict) and all(isinstance(each, str) for each in values), name, values,
+             "a dict from names to values")
+    return values
 
 
 def attention(q, k, v, mask=None, score=None, scalars=None, tensors=None, scale=None,
@@ -217,7 +233,15 @@ def attention(q, k, v, mask=None, score=None, scalars=None, tensors=None, scale=
     write, default a new tensor [batch, heads, query_length, value_dim]. kernel: of load(), instead of
     compiling; mask and score are then what the image was compiled with. threads: of a CPU kernel.
     """
-    scalars, tensors = scalars or {}, tensors or {}
+    scalars, tensors = _named("scalars", scalars), _named("tensors", tensors)
+    for name, value in scalars.items():
+        _require(isinstance(value, numbers.Real), f"scalar {name!r}", value, "an int or a float")
+    _require(scale is None or isinstance(scale, numbers.Real), "scale", scale, "a number")
+    _require(kernel is None or isinstance(kernel, Kernel), "kernel", kernel, "what load(path) returns")
+    _require(isinstance(threads, int) and 0 <= threads < 2**32, "threads", threads,
+             "an int from 0 to 4294967295")
+    _require(schedule is None or isinstance(schedule, str), "schedule", schedule,
+             "text such as 'block_q=64,block_kv=96'")
     device = _check_tensors({"q": q, "k": k, "v": v} | ({"out": out} if out is not None else {})
                             | tensors)
     for name, tensor in (("q", q), ("k", k), ("v", v)):
@@ -228,12 +252,12 @@ def attention(q, k, v, mask=None, score=None, scalars=None, tensors=None, scale=
         raise Unsupported(f"q is on {device}; Tilewright has kernels for cpu and cuda")
     if out is None:
         out = torch.empty((*q.shape[:3], v.shape[3]), dtype=q.dtype, device=device)
-    is_real = {name: isinstance(value, float) for name, value in scalars.items()}
+    is_real = {name: not isinstance(value, numbers.Integral) for name, value in scalars.items()}
     if kernel is None:
         kernel = _compile(
             "cpu" if device.type == "cpu" else "sm_90a", schedule, q.shape[3], v.shape[3],
-            _dtype("q", q), _dtype("out", out), return_lse, _expressions(score), _expressions(mask),
-            tuple(is_real.items()),
+            _dtype("q", q), _dtype("out", out), return_lse, _expressions("score", score),
+            _expressions("mask", mask), tuple(is_real.items()),
             tuple((name, _dtype(name, tensor), tensor.dim()) for name, tensor in tensors.items()))
 
     arguments = _Arguments(_view("q", q), _view("k", k), _view("v", v), _view("out", out))
