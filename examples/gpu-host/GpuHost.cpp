@@ -195,5 +195,5 @@ int main() {
   const double error = errorOfRow(3, 77, q, k, v, out);
   std::cout << (hasGpu ? "on the GPU" : "no GPU for sm_90a, on the emulator")
             << ", error of row 77 of head 3: " << error << '\n';
-  return error < 0.01 ? EXIT_SUCCESS : EXIT_FAILURE; // values below 1 in bf16
+  return error < 0.002 ? EXIT_SUCCESS : EXIT_FAILURE; // some roundings to bf16
 }
