@@ -26,6 +26,8 @@ public:
     launch.grid = {blocks, 1, 1};
     launch.block = {kernel.threads, 1, 1};
     launch.dynamicSharedBytes = kernel.sharedMemory;
+    for (const SharedRing &ring : kernel.rings)
+      nameRegions(ring);
     for (const BoundArgument &argument : bound)
       launch.buffers.push_back(bufferOf(argument));
     for (const KernelParameter &parameter : kernel.parameters)
@@ -35,6 +37,19 @@ public:
   }
 
 private:
+  void nameRegions(const SharedRing &ring) {
+    const uint32_t empties = ring.barriers + ring.stages * sharedBarrierBytes;
+    for (uint32_t i = 0; i < ring.stages; ++i) {
+      const std::string stage = fmt::format("stage {} of ring {}", i, ring.name);
+      launch.sharedRegions.push_back({stage, ring.offset + i * ring.stageBytes, ring.stageBytes});
+      const uint32_t barrier = i * sharedBarrierBytes;
+      launch.sharedRegions.push_back(
+          {"the full barrier of " + stage, ring.barriers + barrier, sharedBarrierBytes});
+      launch.sharedRegions.push_back(
+          {"the empty barrier of " + stage, empties + barrier, sharedBarrierBytes});
+    }
+  }
+
   /// A scalar has an empty one, so that buffers are numbered as arguments are.
   static emulator::Buffer bufferOf(const BoundArgument &argument) {
     return {.name = argument.argument->name,

@@ -38,7 +38,7 @@ struct PlanSharedMemory : tilewright::impl::PlanSharedMemoryBase<PlanSharedMemor
     }
     for (sm::CreateRingOp ring : rings) {
       ring.setBarriers(end);
-      end += ring.getType().getStages() * 2 * 8;
+      end += ring.getType().getStages() * 2 * sm::barrierBytes;
     }
     if (end > sm::maxSharedMemory)
       return grid.emitOpError() << "needs " << end << " bytes of shared memory, a block has "

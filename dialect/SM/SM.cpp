@@ -83,10 +83,25 @@ LogicalResult PartialRowAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
 // Launches
 //===----------------------------------------------------------------------===//
 
+/// Whether a ring has a name and lies in `sharedMemory` bytes.
+static bool isRingPlace(Attribute attribute, int64_t sharedMemory) {
+  auto ring = dyn_cast<RingPlaceAttr>(attribute);
+  if (!ring || ring.getName().empty())
+    return false;
+  for (int64_t number :
+       {ring.getStages(), ring.getStageBytes(), ring.getOffset(), ring.getBarriers()})
+    if (number < 0 || number > sharedMemory)
+      return false;
+  return ring.getStages() > 0 && ring.getStageBytes() > 0 &&
+         ring.getStageBytes() % stageAlignment == 0 &&
+         ring.getOffset() + ring.getStages() * ring.getStageBytes() <= sharedMemory &&
+         ring.getBarriers() + ring.getStages() * 2 * barrierBytes <= sharedMemory;
+}
+
 LogicalResult LaunchAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  FunctionType function, ArrayAttr names, AffineMap grid,
                                  ArrayAttr extents, ArrayAttr parameters, int64_t threads,
-                                 int64_t sharedMemory) {
+                                 int64_t sharedMemory, ArrayAttr rings) {
   auto isName = [](Attribute name) { return isa<StringAttr>(name); };
   if (names.size() != function.getNumInputs() || !llvm::all_of(names, isName))
     return emitError() << "a launch names each of the " << function.getNumInputs()
@@ -128,6 +143,12 @@ LogicalResult LaunchAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "a launch has 1 to " << maxThreads << " threads and up to "
                        << maxSharedMemory << " bytes of shared memory, not " << threads << " and "
                        << sharedMemory;
+  if (rings &&
+      !llvm::all_of(rings, [&](Attribute ring) { return isRingPlace(ring, sharedMemory); }))
+    return emitError()
+           << "a launch's rings are #sm.ring_places with names, of stages of a multiple "
+              "of "
+           << stageAlignment << " bytes, in its " << sharedMemory << " bytes of shared memory";
   return success();
 }
 

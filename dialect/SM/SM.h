@@ -42,6 +42,10 @@ inline constexpr int64_t maxWidth = 256;
 /// Of a ring.
 inline constexpr int64_t maxStages = 32;
 
+/// Bytes of an mbarrier, and what those of a stage are a multiple of: the period of the swizzle.
+inline constexpr int64_t barrierBytes = 8;
+inline constexpr int64_t stageAlignment = 1024;
+
 /// A warpgroup, which computes products together, and the rows of one of its products.
 inline constexpr int64_t warpgroupThreads = 128;
 inline constexpr int64_t warpgroupWarps = 4;

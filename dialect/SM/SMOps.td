@@ -120,6 +120,20 @@ def SM_ParameterAttr : AttrDef<SM_Dialect, "Parameter"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+def SM_RingPlaceAttr : AttrDef<SM_Dialect, "RingPlace"> {
+  let mnemonic = "ring_place";
+  let summary = "where one ring of a lowered kernel lies in shared memory";
+  let description = [{
+    In bytes: `stages` tiles of `stage_bytes` from `offset` on; from `barriers` on, 8 each, the full
+    barriers of all stages and then the empty ones. Reports name addresses by it.
+
+    Example: `#sm.ring_place<name = "keys", stages = 2, stage_bytes = 32768, offset = 32768, barriers = 163840>`
+  }];
+  let parameters = (ins "::mlir::StringAttr":$name, "int64_t":$stages, "int64_t":$stage_bytes,
+                        "int64_t":$offset, "int64_t":$barriers);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 def SM_LaunchAttr : AttrDef<SM_Dialect, "Launch"> {
   let mnemonic = "launch";
   let summary = "how a lowered kernel is launched";
@@ -133,11 +147,12 @@ def SM_LaunchAttr : AttrDef<SM_Dialect, "Launch"> {
       says. The symbols are the `extents`.
     - `parameters`: one `#sm.parameter` for each parameter of the kernel.
     - `threads`, `shared_memory`: of a block, the latter in bytes.
+    - `rings`: one `#sm.ring_place` for each ring, or nothing.
   }];
   let parameters = (ins "::mlir::FunctionType":$function, "::mlir::ArrayAttr":$names,
                         "::mlir::AffineMap":$grid, "::mlir::ArrayAttr":$extents,
                         "::mlir::ArrayAttr":$parameters, "int64_t":$threads,
-                        "int64_t":$shared_memory);
+                        "int64_t":$shared_memory, OptionalParameter<"::mlir::ArrayAttr">:$rings);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

@@ -95,6 +95,8 @@ std::string emulator::toText(const Finding &finding) {
                     *finding.warp, *finding.warp * 32, *finding.warp * 32 + 31);
   if (!finding.space.empty())
     result += fmt::format("\n  {} address {}", finding.space, finding.address);
+  if (!finding.place.empty())
+    result += ": " + finding.place;
   for (const WaitingWarp &warp : finding.waiting)
     result += fmt::format("\n  block ({}), warp {} waits for {}\n    {}",
                           fmt::join(warp.block, ", "), warp.warp, warp.reason, textOf(warp.at));
@@ -110,6 +112,8 @@ std::string emulator::toJson(const Finding &finding) {
   if (!finding.space.empty())
     result +=
         fmt::format(R"(, "space": {}, "address": {})", jsonString(finding.space), finding.address);
+  if (!finding.place.empty())
+    result += R"(, "place": )" + jsonString(finding.place);
   if (!finding.waiting.empty()) {
     std::vector<std::string> warps;
     for (const WaitingWarp &warp : finding.waiting)

@@ -66,6 +66,9 @@ struct Finding {
   /// "shared", "global", ... and the address in that space; empty where no address is involved.
   std::string space;
   uint64_t address = 0;
+  /// "byte 512 of stage 1 of ring keys", "byte 0 of query"; empty where the launch has no name for
+  /// the address.
+  std::string place;
   std::vector<WaitingWarp> waiting; ///< Of a deadlock.
 };
 

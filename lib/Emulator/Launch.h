@@ -30,6 +30,12 @@ struct Buffer {
   bool initialized = true;
 };
 
+/// What a range of a block's dynamic shared memory is called in findings.
+struct SharedRegion {
+  std::string name; ///< "stage 1 of ring keys".
+  uint32_t offset = 0, bytes = 0;
+};
+
 enum class Swizzle : uint8_t { None, Bytes32, Bytes64, Bytes128 };
 
 /// What cuTensorMapEncodeTiled takes. Dimension 0 is the innermost.
@@ -71,7 +77,8 @@ struct Launch {
   std::array<uint32_t, 3> grid = {1, 1, 1};
   std::array<uint32_t, 3> block = {1, 1, 1};
   uint32_t dynamicSharedBytes = 0;
-  std::vector<Argument> arguments; ///< One for each parameter of the kernel.
+  std::vector<SharedRegion> sharedRegions; ///< The first that holds an address names it.
+  std::vector<Argument> arguments;         ///< One for each parameter of the kernel.
   std::vector<Buffer> buffers;
   std::vector<TensorMap> maps;
 };

@@ -212,6 +212,10 @@ struct Block {
   uint32_t firstShared() const;
   CodeLine codeLine(uint32_t line, const Op *op = nullptr) const;
   std::string describe(Component component) const;
+  /// What the launch calls a shared address, empty if nothing.
+  std::string placeOf(uint64_t address) const;
+  /// "the mbarrier at 3072 (the full barrier of stage 0 of ring keys)".
+  std::string describe(const Mbarrier &barrier) const;
 
   void sharedWritten(uint32_t address, uint32_t bytes);
   uint64_t versionOf(uint32_t firstPage, uint32_t lastPage) const;

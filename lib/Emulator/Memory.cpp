@@ -95,6 +95,13 @@ uint8_t *GlobalMemory::access(Warp &warp, const Op &op, uint64_t address, uint32
   return nullptr;
 }
 
+std::string GlobalMemory::placeOf(uint64_t address) const {
+  for (const Region &region : regions)
+    if (address >= region.base && address - region.base < region.bytes)
+      return fmt::format("byte {} of {}", address - region.base, region.name);
+  return "";
+}
+
 bool GlobalMemory::checkAsync(Warp &warp, const Op &op, size_t buffer, const uint8_t *host,
                               uint32_t bytes, Access access) {
   const Region &region = regions[buffer];

@@ -39,6 +39,9 @@ public:
   bool checkAsync(Warp &warp, const Op &op, size_t buffer, const uint8_t *host, uint32_t bytes,
                   Access access);
 
+  /// "byte 512 of query"; empty for an address outside of every buffer.
+  std::string placeOf(uint64_t address) const;
+
   void fence(Warp &warp) { shadow.fence(warp); }
 
   /// Marks bytes as written that lie behind a host pointer (asynchronous stores).

@@ -219,8 +219,24 @@ std::string Block::describe(Component component) const {
     return fmt::format("a cp.async of warp {}", warp);
   if (component < 4 * maxWarps)
     return fmt::format("a bulk store of warp {}", warp);
-  return fmt::format("a bulk copy that signals the mbarrier at {}",
-                     mbarriers[component - 4 * maxWarps].address);
+  return "a bulk copy that signals " + describe(mbarriers[component - 4 * maxWarps]);
+}
+
+std::string Block::describe(const Mbarrier &barrier) const {
+  const std::string place = placeOf(barrier.address);
+  return fmt::format("the mbarrier at {}{}", barrier.address,
+                     place.empty() ? "" : fmt::format(" ({})", place));
+}
+
+std::string Block::placeOf(uint64_t address) const {
+  for (const SharedRegion &region : machine.launch.sharedRegions) {
+    const uint64_t first = uint64_t{firstShared()} + region.offset;
+    if (address < first || address - first >= region.bytes)
+      continue;
+    return address == first ? region.name
+                            : fmt::format("byte {} of {}", address - first, region.name);
+  }
+  return "";
 }
 
 bool Block::step() {
@@ -290,9 +306,9 @@ std::vector<WaitingWarp> Block::waitingWarps() const {
     std::string reason;
     if (warp->state == WarpState::OnMbarrier) {
       const Mbarrier &barrier = mbarriers[warp->waitsFor];
-      reason = fmt::format("the mbarrier at {}, parity {} (its phase is {}, {} of {} arrivals "
+      reason = fmt::format("{}, parity {} (its phase is {}, {} of {} arrivals "
                            "pending, transaction count {})",
-                           barrier.address, warp->waitParity, barrier.phase, barrier.pending,
+                           describe(barrier), warp->waitParity, barrier.phase, barrier.pending,
                            barrier.count, barrier.transactions);
     } else if (warp->state == WarpState::OnNamedBarrier) {
       const NamedBarrier &barrier = namedBarriers[warp->waitsFor];

@@ -29,6 +29,10 @@ void Warp::record(const Op &op, FindingKind kind, const Evidence &evidence, std:
   finding.seed = block->machine.options.seed;
   finding.space = evidence.space;
   finding.address = evidence.address;
+  if (finding.space == "shared")
+    finding.place = block->placeOf(evidence.address);
+  else if (finding.space == "global")
+    finding.place = block->machine.memory.placeOf(evidence.address);
   block->finding = std::move(finding);
 }
 

@@ -133,6 +133,21 @@ Status checkParameter(const KernelImage &image, const KernelParameter &parameter
   return {};
 }
 
+Status checkRing(const KernelLaunch &launch, const SharedRing &ring) {
+  if (Status named = checkName("ring", ring.name); !named)
+    return named;
+  if (ring.stages == 0 || ring.stageBytes == 0 || ring.stageBytes % sharedStageAlignment != 0)
+    return invalidArgument("ring '{}' has {} stages of {} bytes; it takes 1 or more of a multiple "
+                           "of {}",
+                           ring.name, ring.stages, ring.stageBytes, sharedStageAlignment);
+  const uint64_t stagesEnd = ring.offset + uint64_t{ring.stages} * ring.stageBytes;
+  const uint64_t barriersEnd = ring.barriers + uint64_t{ring.stages} * 2 * sharedBarrierBytes;
+  if (std::max(stagesEnd, barriersEnd) > launch.sharedMemory)
+    return invalidArgument("ring '{}' ends at byte {} of the {} of shared memory", ring.name,
+                           std::max(stagesEnd, barriersEnd), launch.sharedMemory);
+  return {};
+}
+
 Status checkLaunch(const KernelImage &image, const KernelLaunch &launch) {
   if (Status named = checkName("kernel", launch.kernel); !named)
     return named;
@@ -142,6 +157,12 @@ Status checkLaunch(const KernelImage &image, const KernelLaunch &launch) {
   if (launch.sharedMemory > maxSharedMemoryOfBlock)
     return unsupported("kernel {} takes {} bytes of shared memory; the limit is {}", launch.kernel,
                        launch.sharedMemory, maxSharedMemoryOfBlock);
+  if (launch.rings.size() > maxRings)
+    return unsupported("kernel {} has {} rings; the limit is {}", launch.kernel,
+                       launch.rings.size(), maxRings);
+  for (const SharedRing &ring : launch.rings)
+    if (Status checked = checkRing(launch, ring); !checked)
+      return checked;
   for (const SizeFormula &formula : launch.grid)
     if (Status checked = checkFormula(image, formula); !checked)
       return checked;

@@ -257,6 +257,12 @@ KernelLaunch readLaunch(Reader &in) {
     parameter.detail = in.number<uint32_t>();
   });
   launch.registers = in.number<uint32_t>();
+  in.list("rings", 24, maxRings, [&] {
+    SharedRing &ring = launch.rings.emplace_back();
+    ring.name = in.text();
+    for (uint32_t *number : {&ring.stages, &ring.stageBytes, &ring.offset, &ring.barriers})
+      *number = in.number<uint32_t>();
+  });
   return launch;
 }
 
@@ -268,7 +274,7 @@ Result<KernelImage> readPayload(std::span<const std::byte> bytes) {
     *text = in.text();
   read(in, image.expressions);
   in.list("arguments", 18, maxArguments, [&] { image.arguments.push_back(readArgument(in)); });
-  in.list("launches", 28, 1, [&] { image.launches.push_back(readLaunch(in)); });
+  in.list("launches", 32, 1, [&] { image.launches.push_back(readLaunch(in)); });
   image.ptx = in.text();
   image.cubin = in.text();
   if (in.remaining() != 0)

@@ -112,6 +112,11 @@ void write(Writer &out, const KernelLaunch &launch) {
     out.number(parameter.detail);
   });
   out.number(launch.registers);
+  out.list(launch.rings, [&](const SharedRing &ring) {
+    out.text(ring.name);
+    for (uint32_t number : {ring.stages, ring.stageBytes, ring.offset, ring.barriers})
+      out.number(number);
+  });
 }
 } // namespace
 

@@ -25,7 +25,7 @@
 namespace tilewright::image {
 
 constexpr std::string_view magic = "\x89TWK\r\n\x1a\n";
-constexpr uint32_t version = 1;
+constexpr uint32_t version = 2;
 constexpr size_t headerBytes = 8 + 4 + 8;
 constexpr size_t checksumBytes = 8;
 

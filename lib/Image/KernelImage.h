@@ -82,6 +82,27 @@ struct KernelParameter {
   bool operator==(const KernelParameter &) const = default;
 };
 
+/// A ring of buffers in the shared memory of a block, with its mbarriers: what addresses there are
+/// called in reports. In bytes, from the beginning of the dynamic shared memory.
+struct SharedRing {
+  /// "keys".
+  std::string name;
+  uint32_t stages = 0;
+  /// A multiple of 1024, the period of the swizzle.
+  uint32_t stageBytes = 0;
+  /// Of the first stage.
+  uint32_t offset = 0;
+  /// Of the full barriers of all stages, sharedBarrierBytes each; the empty ones lie behind them.
+  uint32_t barriers = 0;
+
+  bool operator==(const SharedRing &) const = default;
+};
+
+constexpr uint32_t sharedBarrierBytes = 8;
+constexpr uint32_t sharedStageAlignment = 1024;
+/// Of one launch.
+constexpr size_t maxRings = 64;
+
 /// One launch of one kernel.
 struct KernelLaunch {
   std::string kernel;
@@ -93,6 +114,7 @@ struct KernelLaunch {
   std::vector<KernelParameter> parameters;
   /// Registers of a thread at launch, as the assembler tells; spills there are none.
   uint32_t registers = 0;
+  std::vector<SharedRing> rings;
 
   bool operator==(const KernelLaunch &) const = default;
 };

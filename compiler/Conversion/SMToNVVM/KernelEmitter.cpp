@@ -53,10 +53,14 @@ LogicalResult KernelEmitter::describeLaunch() {
     auto name = source.getArgAttrOfType<StringAttr>(i, argumentNameAttribute);
     names.push_back(name ? name : b.getStringAttr(""));
   }
+  SmallVector<Attribute> places;
+  for (sm::CreateRingOp ring : grid.getBody().getOps<sm::CreateRingOp>())
+    places.push_back(placeOf(ring));
   auto launch = sm::LaunchAttr::getChecked(
       [&] { return grid.emitError(); }, source.getContext(), source.getFunctionType(),
       b.getArrayAttr(names), bounds->bounds, b.getArrayAttr(bounds->extents), parameters.finish(),
-      threads, static_cast<int64_t>(grid.getSharedMemory().value_or(0)));
+      threads, static_cast<int64_t>(grid.getSharedMemory().value_or(0)),
+      places.empty() ? ArrayAttr() : b.getArrayAttr(places));
   if (!launch)
     return failure();
   kernel->setAttr(sm::launchAttribute, launch);

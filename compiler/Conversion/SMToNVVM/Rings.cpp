@@ -12,7 +12,14 @@ using namespace mlir;
 using namespace tilewright;
 using namespace tilewright::sm90;
 
-static constexpr int64_t barrierBytes = 8;
+using sm::barrierBytes;
+
+sm::RingPlaceAttr sm90::placeOf(sm::CreateRingOp ring) {
+  sm::RingType type = ring.getType();
+  return sm::RingPlaceAttr::get(ring.getContext(), ring.getNameAttr(), type.getStages(),
+                                type.getTile().getBytes(), static_cast<int64_t>(*ring.getOffset()),
+                                static_cast<int64_t>(*ring.getBarriers()));
+}
 
 Value Rings::at(LocBuilder &b, int64_t offset, Value stage, int64_t pitch) {
   Value first = arith::AddIOp::create(b, sharedBase, constant(b, offset));

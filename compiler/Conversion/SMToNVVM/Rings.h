@@ -26,6 +26,9 @@
 
 namespace tilewright::sm90 {
 
+/// For the launch of the kernel. The ring has its place.
+sm::RingPlaceAttr placeOf(sm::CreateRingOp ring);
+
 class Rings {
 public:
   explicit Rings(Value sharedBase) : sharedBase(sharedBase) {}

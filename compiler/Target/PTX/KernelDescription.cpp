@@ -155,5 +155,12 @@ Result<KernelDescription> ptx::readDescription(std::string_view ptx, mlir::MLIRC
     description.launch.parameters.push_back({kindOf(parameter.getKind()),
                                              static_cast<uint32_t>(parameter.getArgument()),
                                              static_cast<uint32_t>(parameter.getDetail())});
+  if (launch.getRings())
+    for (auto ring : launch.getRings().getAsRange<sm::RingPlaceAttr>())
+      description.launch.rings.push_back({.name = ring.getName().str(),
+                                          .stages = static_cast<uint32_t>(ring.getStages()),
+                                          .stageBytes = static_cast<uint32_t>(ring.getStageBytes()),
+                                          .offset = static_cast<uint32_t>(ring.getOffset()),
+                                          .barriers = static_cast<uint32_t>(ring.getBarriers())});
   return description;
 }

@@ -8,7 +8,10 @@
 // CHECK-SAME: grid = ()[s0, s1, s2] -> (s0, s1, (s2 + 127) floordiv 128)
 // CHECK-SAME: #sm.parameter<kind = tensor_map, argument = 0, detail = 128>
 // CHECK-SAME: #sm.parameter<kind = scalar, argument = 5>
-// CHECK-SAME: threads = 384, shared_memory = 163920>} {}
+// CHECK-SAME: threads = 384, shared_memory = 163920,
+// CHECK-SAME: #sm.ring_place<name = "queries", stages = 1, stage_bytes = 32768, offset = 0, barriers = 163840>
+// CHECK-SAME: #sm.ring_place<name = "keys", stages = 2, stage_bytes = 32768, offset = 32768, barriers = 163856>
+// CHECK-SAME: #sm.ring_place<name = "values", stages = 2, stage_bytes = 32768, offset = 98304, barriers = 163888>
 // CHECK: .target sm_90a
 // CHECK: .visible .entry forward(
 // CHECK: .reqntid 384

@@ -144,11 +144,11 @@ TEST(KernelImage, IsRefusedTruncatedAnywhere) {
 
 TEST(KernelImage, IsRefusedWhenNewer) {
   std::string bytes = encode(smallImage());
-  bytes[8] = 2;
+  bytes[8] = 3;
   EXPECT_THAT(whyRefused(bytes),
-              HasSubstr("version 2, which is newer than what this build reads (1)"));
-  bytes[8] = 0;
-  EXPECT_THAT(whyRefused(bytes), HasSubstr("version 0, and this build reads 1"));
+              HasSubstr("version 3, which is newer than what this build reads (2)"));
+  bytes[8] = 1;
+  EXPECT_THAT(whyRefused(bytes), HasSubstr("version 1, and this build reads 2"));
   EXPECT_THAT(whyRefused("#!/bin/sh\necho hello\n"), HasSubstr("kernel image: it is none"));
 }
 
@@ -228,6 +228,28 @@ TEST(KernelImage, IsRefusedWhereALaunchWouldTrip) {
               HasSubstr("declare a scalar 'window', which the kernel does not take"));
   EXPECT_THAT(refusalAfter([](KernelImage &image) { image.arguments[7].dtype = DType::F16; }),
               HasSubstr("declare a tensor 'bias' (f32, 1 dimensions)"));
+}
+
+TEST(KernelImage, IsRefusedWithRingsOutsideOfItsSharedMemory) {
+  const auto ring = [](const auto &change) {
+    return refusalAfter([&](KernelImage &image) { change(image.launches[0].rings[1]); });
+  };
+  EXPECT_THAT(ring([](SharedRing &values) { values.name = "a\nb"; }),
+              HasSubstr("ring 'a b' is no name"));
+  EXPECT_THAT(ring([](SharedRing &values) { values.stages = 0; }),
+              HasSubstr("ring 'values' has 0 stages of 16384 bytes"));
+  EXPECT_THAT(ring([](SharedRing &values) { values.stageBytes = 16; }),
+              HasSubstr("ring 'values' has 3 stages of 16 bytes"));
+  EXPECT_THAT(ring([](SharedRing &values) { values.stages = 4; }),
+              HasSubstr("ring 'values' ends at byte 114688 of the 99328"));
+  EXPECT_THAT(ring([](SharedRing &values) { values.offset = UINT32_MAX; }),
+              HasSubstr("ring 'values' ends at byte 4295016447 of"));
+  EXPECT_THAT(ring([](SharedRing &values) { values.barriers = 99281; }),
+              HasSubstr("ring 'values' ends at byte 99329 of"));
+  EXPECT_THAT(refusalAfter([](KernelImage &image) {
+                image.launches[0].rings.resize(65, image.launches[0].rings[0]);
+              }),
+              HasSubstr("there are 65 rings; the limit is 64"));
 }
 
 TEST(CheckImage, LimitsTheNumberOfArguments) {

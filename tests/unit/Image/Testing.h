@@ -64,6 +64,9 @@ inline KernelImage smallImage() {
                        {Kind::Scalar, 5, 0},      {Kind::Scalar, 6, 0},
                        {Kind::Address, 4, 0},     {Kind::Address, 7, 0}};
   launch.registers = 168;
+  launch.rings = {
+      {.name = "keys", .stages = 2, .stageBytes = 16384, .offset = 16384, .barriers = 98304},
+      {.name = "values", .stages = 3, .stageBytes = 16384, .offset = 49152, .barriers = 98336}};
   image.launches.push_back(launch);
   image.ptx = ".version 8.0";
   // The header of an ELF file without anything in it.

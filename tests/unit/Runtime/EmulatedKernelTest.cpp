@@ -115,6 +115,52 @@ TEST_F(EmulatedKernelTest, ReportsByTheNamesOfArguments) {
   EXPECT_THAT(done.error().message(), HasSubstr(wrong.launches[0].kernel + ": "));
 }
 
+TEST_F(EmulatedKernelTest, ReportsByTheNamesOfRings) {
+  const KernelLaunch &launch = image().launches[0];
+  ASSERT_EQ(launch.rings.size(), 3u);
+  EXPECT_EQ(
+      launch.rings[1],
+      (SharedRing{
+          .name = "keys", .stages = 2, .stageBytes = 32768, .offset = 32768, .barriers = 163856}));
+  // The first finding after the `number`-th `instruction` was replaced.
+  const auto findingWith = [&](std::string_view instruction, size_t number,
+                               std::string_view replacement, uint32_t ringMovedBy = 0) {
+    KernelImage faulty = image();
+    faulty.launches[0].rings[1].offset -= ringMovedBy;
+    size_t at = faulty.ptx.find(instruction);
+    while (number-- > 0)
+      at = faulty.ptx.find(instruction, at + 1);
+    faulty.ptx.replace(at, faulty.ptx.find(';', at) - at, replacement);
+    const Result<EmulatedKernel> kernel = EmulatedKernel::make(faulty);
+    EXPECT_TRUE(kernel) << kernel.error().message();
+    std::istringstream commands;
+    std::ostringstream answers;
+    const Result<emulator::Report> report = kernel->run(arguments(), {}, commands, answers);
+    EXPECT_TRUE(report) << report.error().message();
+    return report && !report->findings.empty() ? report->findings[0] : emulator::Finding();
+  };
+
+  // The producer of values does not arrive: consumers wait for them.
+  const emulator::Finding noArrival =
+      findingWith("mbarrier.arrive.shared::cta.b64 _", 0, "mov.u32 %r0, %r0");
+  EXPECT_EQ(noArrival.kind, emulator::FindingKind::Deadlock);
+  EXPECT_THAT(toText(noArrival), HasSubstr("waits for the mbarrier at 164912 (the full barrier of "
+                                           "stage 0 of ring values), parity 0"));
+
+  // Consumers do not wait for keys and read what is being written.
+  constexpr std::string_view wait = "mbarrier.try_wait", pass = "setp.eq.u32 p, 0, 0";
+  const emulator::Finding noWait = findingWith(wait, 4, pass);
+  EXPECT_EQ(noWait.kind, emulator::FindingKind::Race);
+  EXPECT_EQ(noWait.place, "stage 0 of ring keys");
+  EXPECT_THAT(toText(noWait), HasSubstr("\n  shared address 33792: stage 0 of ring keys\n"));
+  EXPECT_THAT(toJson(noWait), HasSubstr(R"("address": 33792, "place": "stage 0 of ring keys")"));
+  EXPECT_EQ(findingWith(wait, 4, pass, 1024).place, "byte 1024 of stage 0 of ring keys");
+
+  // One of two barriers is missing.
+  EXPECT_EQ(findingWith("mbarrier.init", 1, "mov.u32 %r0, %r0").place,
+            "the empty barrier of stage 0 of ring queries");
+}
+
 TEST_F(EmulatedKernelTest, HoldsTheRulesOfTheGpu) {
   Result<Kernel> kernel = makeEmulatedKernel(image(), {});
   ASSERT_TRUE(kernel);
