@@ -332,7 +332,7 @@ void halfWordRows(Table &table) {
   table.lanes<([](uint32_t a, uint32_t b) { return signed16(a) * signed16(b); })>("mul.wide.s16");
 }
 
-inline float keep(float value) {
+template <typename T> T keep(T value) {
   return value;
 }
 
@@ -413,8 +413,7 @@ uint32_t narrowF16(double value) {
 
 using Arithmetic = double (*)(double, double, double);
 
-/// Two 16-bit numbers in a register, computed in double and rounded. (An fma whose addend is 2^53
-/// times smaller than its product may round twice.)
+/// Two 16-bit numbers in a register, computed in double and rounded.
 template <float (*widen)(uint32_t), uint32_t (*narrow)(double), Arithmetic function>
 uint32_t packed(uint32_t a, uint32_t b, uint32_t c) {
   uint32_t result = 0;
@@ -430,8 +429,15 @@ uint32_t packed(uint32_t a, uint32_t b) {
   return packed<widen, narrow, function>(a, b, 0);
 }
 
+/// The product is exact. An inexact sum gets an odd last bit, so that rounding it once more is as
+/// rounding the exact one.
 double fusedSum(double a, double b, double c) {
-  return a * b + c;
+  const double product = a * b, sum = product + c, part = sum - product;
+  const double error = (product - (sum - part)) + (c - part);
+  const uint64_t bits = std::bit_cast<uint64_t>(sum);
+  if (!(std::fabs(error) > 0) || bits & 1)
+    return sum;
+  return std::bit_cast<double>((error > 0) == (sum > 0) ? bits + 1 : bits - 1);
 }
 double sum(double a, double b, double) {
   return a + b;
@@ -490,15 +496,20 @@ template <typename T> void comparisons(Table &table, const std::string &type) {
 }
 
 /// Without u a comparison with NaN is false, ne too; with u it is true.
-template <typename T> void floatComparisons(Table &table, const std::string &type) {
-  comparisons<T>(table, type);
-  table.compare<([](T a, T b) { return a < b || a > b; })>("setp.ne" + type);
-  table.compare<([](T a, T b) { return !(a < b || a > b); })>("setp.equ" + type);
-  table.compare<([](T a, T b) { return a != b; })>("setp.neu" + type);
-  table.compare<([](T a, T b) { return !(a >= b); })>("setp.ltu" + type);
-  table.compare<([](T a, T b) { return !(a > b); })>("setp.leu" + type);
-  table.compare<([](T a, T b) { return !(a <= b); })>("setp.gtu" + type);
-  table.compare<([](T a, T b) { return !(a < b); })>("setp.geu" + type);
+template <typename T, T (*flush)(T)> void floatComparisons(Table &table, const std::string &type) {
+  constexpr auto f = flush;
+  table.compare<([](T a, T b) { return f(a) == f(b); })>("setp.eq" + type);
+  table.compare<([](T a, T b) { return f(a) < f(b) || f(a) > f(b); })>("setp.ne" + type);
+  table.compare<([](T a, T b) { return f(a) < f(b); })>("setp.lt" + type);
+  table.compare<([](T a, T b) { return f(a) <= f(b); })>("setp.le" + type);
+  table.compare<([](T a, T b) { return f(a) > f(b); })>("setp.gt" + type);
+  table.compare<([](T a, T b) { return f(a) >= f(b); })>("setp.ge" + type);
+  table.compare<([](T a, T b) { return !(f(a) < f(b) || f(a) > f(b)); })>("setp.equ" + type);
+  table.compare<([](T a, T b) { return f(a) != f(b); })>("setp.neu" + type);
+  table.compare<([](T a, T b) { return !(f(a) >= f(b)); })>("setp.ltu" + type);
+  table.compare<([](T a, T b) { return !(f(a) > f(b)); })>("setp.leu" + type);
+  table.compare<([](T a, T b) { return !(f(a) <= f(b)); })>("setp.gtu" + type);
+  table.compare<([](T a, T b) { return !(f(a) < f(b)); })>("setp.geu" + type);
   table.compare<([](T a, T b) { return a != a || b != b; })>("setp.nan" + type);
   table.compare<([](T a, T b) { return a == a && b == b; })>("setp.num" + type);
 }
@@ -555,11 +566,9 @@ void comparisonRows(Table &table) {
   halfWordComparisons<uint32_t, low16>(table, ".u16");
   halfWordComparisons<uint32_t, low16>(table, ".b16");
   halfWordComparisons<int32_t, signed16>(table, ".s16");
-  floatComparisons<float>(table, ".f32");
-  floatComparisons<double>(table, ".f64");
-  for (const char *order :
-       {"eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "nan", "num"})
-    table.alias(fmt::format("setp.{}.ftz.f32", order), fmt::format("setp.{}.f32", order));
+  floatComparisons<float, keep>(table, ".f32");
+  floatComparisons<float, flushed>(table, ".ftz.f32");
+  floatComparisons<double, keep>(table, ".f64");
 }
 
 double wideFloat(float value) {
@@ -666,7 +675,11 @@ void flushingConversions(Table &table) {
   table.lanes<([](double a) { return flushed(static_cast<float>(a)); })>("cvt.rn.ftz.f32.f64");
   table.lanes<([](uint32_t a) { return flushed(fromBF16(low16(a))); })>("cvt.ftz.f32.bf16");
   table.alias("cvt.ftz.f32.f16", "cvt.f32.f16"); // no f16 is a subnormal f32
-  table.alias("cvt.ftz.sat.f32.f32", "cvt.sat.f32.f32");
+}
+
+/// NaN becomes 0.
+float saturated(float value) {
+  return isNaN(value) || value < 0.f ? 0.f : value > 1.f ? 1.f : value;
 }
 
 uint32_t positiveBF16(float value) {
@@ -701,11 +714,8 @@ void conversionRows(Table &table) {
   integerFloatRows<double, wideDouble, wideDouble>(table, ".f64");
   integerFloatRows<uint32_t, wideBF16, narrowBF16>(table, ".bf16");
   integerFloatRows<uint32_t, wideF16, narrowF16>(table, ".f16");
-  table.lanes<([](float a) { return isNaN(a)  ? 0.f
-                                    : a < 0.f ? 0.f
-                                    : a > 1.f ? 1.f
-                                              : a; })>(
-      "cvt.sat.f32.f32");
+  table.lanes<saturated>("cvt.sat.f32.f32");
+  table.lanes<([](float a) { return saturated(flushed(a)); })>("cvt.ftz.sat.f32.f32");
   table.lanes<([](float a) { return double(a); })>("cvt.f64.f32");
   table.lanes<([](double a) { return static_cast<float>(a); })>("cvt.rn.f32.f64");
   table.lanes<([](float a) { return toBF16(a); })>("cvt.rn.bf16.f32");

@@ -212,6 +212,8 @@ TEST(EmulatorAlu, ConversionsRoundToNearestEven) {
 TEST(EmulatorAlu, PackedHalves) {
   check({
       {"fma.rn.bf16x2 %r20, %r10, %r11, %r12;", 0x40003f80, 0x40404040, 0x3f803f80, 0x40e04080},
+      // A tie that an addend far below a double's last bit decides.
+      {"fma.rn.bf16x2 %r20, %r10, %r11, %r12;", 0x3f883f88, 0x3f883f88, 0x1c809c80, 0x3f913f90},
       {"add.rn.f16x2 %r20, %r10, %r11;", 0x3c003c00, 0x40003c00, 0, 0x42004000},
       {"max.bf16x2 %r20, %r10, %r11;", 0x7fc03f80, 0x40004000, 0, 0x40004000},
   });
