@@ -22,6 +22,21 @@
 using namespace mlir;
 using namespace tilewright;
 
+/// By what ptxas makes of such kernels: what does not fit spills, and the gate refuses it.
+static ScorePressure scorePressure(const ParsedProblem &problem) {
+  const size_t tensors = problem.declarations.tensors().size();
+  size_t ofScores = 0, ofMasks = 0;
+  for (const expression::Expression &score : problem.scores)
+    ofScores += score.nodes().size();
+  for (const expression::Expression &mask : problem.masks)
+    ofMasks += mask.nodes().size();
+  if (tensors > 1 || ofScores > 24 || ofScores + ofMasks > (tensors == 0 ? 40 : 24))
+    return ScorePressure::Many;
+  const bool wide = std::max(problem.headDim, problem.valueDim) > 192;
+  return tensors == 1 || (wide && !problem.scores.empty()) ? ScorePressure::Some
+                                                           : ScorePressure::Few;
+}
+
 namespace {
 class Sm90Lowering : public Lowering {
 public:
@@ -49,13 +64,10 @@ public:
   }
 
   Schedule defaultSchedule(const ParsedProblem &problem) const override {
-    ScoreCost cost{.readsTensors = !problem.declarations.tensors().empty()};
-    for (const expression::Expression &score : problem.scores)
-      cost.operations += score.nodes().size();
-    return defaultGpuSchedule(problem.headDim, problem.valueDim, cost);
+    return defaultGpuSchedule(problem.headDim, problem.valueDim, scorePressure(problem));
   }
   Schedule defaultScheduleAtTile() const override {
-    return {.stages = defaultGpuSchedule(1, 1).stages};
+    return {.stages = defaultGpuSchedule(1, 1, ScorePressure::Few).stages};
   }
 
   std::string passesTo(Stage stage, const Schedule &schedule) const override {

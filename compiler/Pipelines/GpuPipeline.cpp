@@ -11,20 +11,20 @@
 #include <algorithm>
 
 tilewright::Schedule tilewright::defaultGpuSchedule(int64_t headDim, int64_t valueDim,
-                                                    const ScoreCost &score) {
+                                                    ScorePressure pressure) {
   const int64_t width = std::max(headDim, valueDim);
   int64_t keys = width <= 128 ? 128 : 64;
-  if (score.readsTensors && ((width > 64 && width <= 128) || width > 192))
-    keys /= 2;
-  if (score.operations > 24)
-    keys = std::min<int64_t>(keys, width <= 192 ? 64 : 32);
   // Where threads do the copying, consumers have fewer registers.
   if (headDim % 8 != 0 || valueDim % 8 != 0) {
-    if (score.readsTensors)
-      keys = std::min<int64_t>(keys, 64);
     if (width > 192)
       keys = 32;
+    if (pressure == ScorePressure::Some)
+      pressure = ScorePressure::Many;
   }
+  if (pressure == ScorePressure::Some && ((width > 64 && width <= 128) || width > 192))
+    keys /= 2;
+  if (pressure == ScorePressure::Many)
+    keys = width <= 128 ? 64 : width <= 192 ? 32 : 16;
   return {.blockQ = 128, .blockKV = keys, .stages = 2};
 }
 

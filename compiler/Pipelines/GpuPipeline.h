@@ -10,18 +10,15 @@
 
 namespace tilewright {
 
-/// What scores and masks take of a thread's registers.
-struct ScoreCost {
-  /// For the positions of captured tensors' elements.
-  bool readsTensors = false;
-  /// Nodes of the score functions, for what they hold meanwhile; masks end in predicates.
-  size_t operations = 0;
-};
+/// How many registers the masks and score functions of a problem take: few, some (one captured
+/// tensor, for the positions of its elements; a score function beside wide tiles), or many (several
+/// tensors, long expressions).
+enum class ScorePressure { Few, Some, Many };
 
 /// 128 queries for two warpgroups, and 128 keys, or fewer where tiles or registers would not fit: a
 /// power of two, so that block numbers are found by shifts. Two stages, so that a block of keys is
 /// on its way while the one before is computed with.
-Schedule defaultGpuSchedule(int64_t headDim, int64_t valueDim, const ScoreCost &score = {});
+Schedule defaultGpuSchedule(int64_t headDim, int64_t valueDim, ScorePressure pressure);
 
 /// tile -> sm, sm -> nvvm (kernels with scf, arith and vector in them), nvvm -> the llvm dialect;
 /// comma-separated passes on a module.

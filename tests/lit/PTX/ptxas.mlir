@@ -13,3 +13,13 @@
 
 // RUN: not tilewright compile %S/../SM/Inputs/forward.sm.mlir --target sm_90a --from=sm --ptxas=%t.nothing --emit=cubin 2>&1 | FileCheck %s --check-prefix=MISSING
 // MISSING: error: {{.*}}forward.sm.mlir: ptxas: {{.*}} is no program
+
+// Blocks are chosen so that masks and scores have registers too.
+// RUN: tilewright compile --target sm_90a --head-dim 64 --dtype bf16 --preset document --tensor "document=i64[?,?]" --preset dense-bias --tensor "bias=f32[?,?,?,?]" -o %t.twk
+// RUN: tilewright compile --target sm_90a --head-dim 192 --dtype bf16 --preset dense-bias --tensor "bias=f32[?,?,?,?]" --preset softcap=30.0 --preset sliding-window-lower-right=100 -o %t.twk
+// RUN: tilewright compile --target sm_90a --head-dim 191 --dtype bf16 --preset causal --preset alibi --tensor "slope=f32[?]" --preset dense-mask --tensor "keep=bool[?,?,?,?]" -o %t.twk
+// RUN: tilewright compile --target sm_90a --head-dim 256 --dtype f16 --preset sliding-window-lower-right=4 --preset softcap=3.0 -o %t.twk
+// RUN: tilewright compile --target sm_90a --head-dim 256 --dtype f16 --preset causal-lower-right --preset softcap=3.0 -o %t.twk
+// RUN: tilewright compile --target sm_90a --head-dim 255 --dtype f16 --preset sliding-window-lower-right=4 --preset softcap=3.0 -o %t.twk
+// RUN: tilewright compile --target sm_90a --head-dim 256 --dtype f16 --preset softcap=3.0 -o %t.twk
+// RUN: tilewright compile --target sm_90a --head-dim 255 --dtype f16 --preset document --tensor "document=i64[?,?]" --preset dense-bias --tensor "bias=bf16[?,?,?,?]" -o %t.twk
