@@ -19,6 +19,7 @@ function(tilewright_add_shared_library name)
   list(TRANSFORM ARG_OBJECTS REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>" OUTPUT_VARIABLE objects)
   add_library(${name} SHARED ${objects})
   set_target_properties(${name} PROPERTIES
+    BUILD_RPATH $ORIGIN # the runtime opens the compiler library beside it
     VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
     LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/exports.map)
   target_link_options(${name} PRIVATE

@@ -10,7 +10,10 @@ import ctypes
 import math
 import os
 import random
+import shutil
+import subprocess
 import sys
+import tempfile
 import types
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -57,8 +60,22 @@ def expect_refusal(example, kind, text, call):
         raise AssertionError(f"was not refused: {text}")
 
 
+def expect_that_a_runtime_alone_says_so(runtime):
+    """In a process of its own, since a compiler library that is loaded once would be found again."""
+    with tempfile.TemporaryDirectory() as folder:
+        alone = shutil.copy(os.path.realpath(runtime), folder)
+        code = (f"import sys; sys.path.insert(0, {HERE!r}); import check_c_interface as check\n"
+                "example = check.import_example()\n"
+                "try: example._compile('cpu', None, 4, 4, 1, 1, False, (), (), (), ())\n"
+                "except example.Unsupported as error: print(error)\n")
+        said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
+                              env=os.environ | {"TILEWRIGHT_LIBRARY": alone}).stdout
+        assert said.startswith("this installation only runs kernels: the compiler library cannot be opened"), said
+
+
 def main():
     os.environ["TILEWRIGHT_LIBRARY"] = sys.argv[1]
+    expect_that_a_runtime_alone_says_so(sys.argv[1])
     example = import_example()
     compile_kernel = lambda mask, scalars: example._compile(
         "cpu", None, SHAPE[3], SHAPE[3], F32, F32, False, (), (mask,), scalars, ())
