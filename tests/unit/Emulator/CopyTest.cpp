@@ -171,6 +171,24 @@ struct Store {
   }
 };
 
+TEST(EmulatorStore, ATensorReductionAdds) {
+  Store store;
+  // Whole numbers as f32, added twice.
+  store.instruction = "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group "
+                      "[%rd4, {0, 8}], [%r1];\n";
+  store.instruction += store.instruction;
+  Probe probe = store.probe();
+  const std::string fill = "FILL: st.shared.b32 [%r3], %r6;";
+  probe.body.replace(probe.body.find(fill), fill.size(),
+                     "FILL: cvt.rn.f32.u32 %f1, %r6;\nst.shared.f32 [%r3], %f1;");
+  for (uint32_t i = 0; i < 256; ++i)
+    probe.out[256 + i] = std::bit_cast<uint32_t>(1.0f);
+  probe.expectClean(8); // each seed on what the one before left
+  for (uint32_t i = 0; i < 256; ++i)
+    EXPECT_EQ(std::bit_cast<float>(probe.out[256 + i]),
+              1.0f + 8 * 2.0f * static_cast<float>(i / 32 * 100 + i % 32));
+}
+
 TEST(EmulatorStore, ATensorStoreArrives) {
   Probe probe = Store().probe();
   probe.expectClean(24);

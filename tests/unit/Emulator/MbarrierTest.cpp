@@ -57,6 +57,15 @@ TEST(EmulatorMbarrier, ARingDeliversEveryValueUnderAnySchedule) {
   EXPECT_EQ(probe.out[0], 21u);
 }
 
+TEST(EmulatorMbarrier, ATestMayStandWhereATrialDoes) {
+  Ring ring;
+  for (std::string *wait : {&ring.waitEmpty, &ring.waitFull})
+    wait->replace(wait->find("try_wait"), 8, "test_wait");
+  Probe probe = ring.probe();
+  probe.expectClean(24);
+  EXPECT_EQ(probe.out[0], 21u);
+}
+
 TEST(EmulatorMbarrier, AMissingWaitForEmptyIsFoundByEverySeed) {
   Ring ring;
   ring.waitEmpty = "";
