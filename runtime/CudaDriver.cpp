@@ -64,9 +64,9 @@ const char *findFunctions(Driver &driver, void *library) {
   symbols.find(driver.memcpyDtoHAsync, "cuMemcpyDtoHAsync_v2");
   symbols.find(driver.memsetD8Async, "cuMemsetD8Async");
   symbols.find(driver.pointerGetAttributes, "cuPointerGetAttributes");
-  symbols.find(driver.libraryLoadData, "cuLibraryLoadData");
-  symbols.find(driver.libraryUnload, "cuLibraryUnload");
-  symbols.find(driver.libraryGetKernel, "cuLibraryGetKernel");
+  symbols.find(driver.loadLibrary, "cuLibraryLoadData");
+  symbols.find(driver.unloadLibrary, "cuLibraryUnload");
+  symbols.find(driver.kernelOfLibrary, "cuLibraryGetKernel");
   symbols.find(driver.kernelSetAttribute, "cuKernelSetAttribute");
   symbols.find(driver.tensorMapEncodeTiled, "cuTensorMapEncodeTiled");
   symbols.find(driver.launchKernel, "cuLaunchKernel");

@@ -86,11 +86,11 @@ struct Driver {
   Code (*memsetD8Async)(Address address, unsigned char value, size_t bytes, Stream stream);
   Code (*pointerGetAttributes)(unsigned count, const int *attributes, void **values,
                                Address address);
-  Code (*libraryLoadData)(Library *library, const void *image, const int *jitOptions,
-                          void *const *jitValues, unsigned jitCount, const int *options,
-                          void *const *values, unsigned count);
-  Code (*libraryUnload)(Library library);
-  Code (*libraryGetKernel)(Function *kernel, Library library, const char *name);
+  Code (*loadLibrary)(Library *library, const void *image, const int *jitOptions,
+                      void *const *jitValues, unsigned jitCount, const int *options,
+                      void *const *values, unsigned count);
+  Code (*unloadLibrary)(Library library);
+  Code (*kernelOfLibrary)(Function *kernel, Library library, const char *name);
   Code (*kernelSetAttribute)(int attribute, int value, Function kernel, Device device);
   Code (*tensorMapEncodeTiled)(TensorMap *map, int dtype, uint32_t rank, Address address,
                                const uint64_t *extents, const uint64_t *strides,

@@ -36,20 +36,20 @@ public:
   explicit LoadedLibrary(const Driver &driver) : driver(driver) {}
   ~LoadedLibrary() {
     if (library)
-      driver.libraryUnload(library);
+      driver.unloadLibrary(library);
   }
   LoadedLibrary(const LoadedLibrary &) = delete;
 
   Status load(const std::string &cubin, const std::string &name, Function &function) {
     Status loaded = outcome(
         driver, "cuLibraryLoadData",
-        driver.libraryLoadData(&library, cubin.data(), nullptr, nullptr, 0, nullptr, nullptr, 0));
+        driver.loadLibrary(&library, cubin.data(), nullptr, nullptr, 0, nullptr, nullptr, 0));
     if (!loaded) {
       library = nullptr;
       return loaded;
     }
     return outcome(driver, "cuLibraryGetKernel",
-                   driver.libraryGetKernel(&function, library, name.c_str()));
+                   driver.kernelOfLibrary(&function, library, name.c_str()));
   }
 
 private:

@@ -131,10 +131,10 @@ def check_refusals():
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("library")
+    parser.add_argument("runtime")
     parser.add_argument("--seed", type=int, default=random.randrange(2**32))
     options = parser.parse_args()
-    os.environ["TILEWRIGHT_LIBRARY"] = options.library
+    os.environ["TILEWRIGHT_LIBRARY"] = options.runtime
     print(f"seed {options.seed}, PyTorch {torch.__version__}")
     random.seed(options.seed)
     torch.manual_seed(options.seed)

@@ -12,11 +12,9 @@ using namespace mlir;
 using namespace tilewright;
 using namespace tilewright::sm90;
 
-static constexpr int64_t rowBytes = 128;    // of a chunk
-static constexpr int64_t chunkColumns = 64; // of 2 bytes
-static constexpr int64_t patternRows = 8;   // after which the swizzle repeats
-static constexpr int64_t stepDepth = 16;    // of one wgmma
-static constexpr int64_t unit = 16;         // descriptors count bytes in these
+static constexpr int64_t rowBytes = 128; // of a chunk
+static constexpr int64_t stepDepth = 16; // of one wgmma
+static constexpr int64_t unit = 16;      // descriptors count bytes in these
 
 void sm90::fillTile(LocBuilder &b, sm::SharedType tile, Value address, Value tensorMap,
                     Value barrier, ValueRange coordinates) {

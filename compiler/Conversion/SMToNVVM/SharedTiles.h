@@ -26,6 +26,9 @@
 
 namespace tilewright::sm90 {
 
+inline constexpr int64_t chunkColumns = 64; // of 2 bytes
+inline constexpr int64_t patternRows = 8;   // after which the swizzle repeats
+
 /// Starts the copies that fill a tile, and tells the barrier how many bytes will come.
 /// `coordinates`: the first row and then the outer indices, innermost first, i32.
 void fillTile(LocBuilder &b, sm::SharedType tile, Value address, Value tensorMap, Value barrier,

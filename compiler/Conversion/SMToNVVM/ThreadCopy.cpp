@@ -14,10 +14,8 @@ using namespace mlir;
 using namespace tilewright;
 using namespace tilewright::sm90;
 
-static constexpr int64_t patternRows = 8; // after which the swizzle repeats
 /// Whose loads are under way at the same time; more would take registers that consumers need.
 static constexpr int64_t rowsAtOnce = 4;
-static constexpr int64_t chunkColumns = 64;
 
 static Value constant64(LocBuilder &b, int64_t value) {
   return arith::ConstantIntOp::create(b, value, 64);

@@ -204,13 +204,13 @@ Driver FakeMachine::driver() {
     return machine->note("cuMemsetD8Async");
   };
   driver.pointerGetAttributes = getAttributes;
-  driver.libraryLoadData = [](Library *library, const void *, const int *, void *const *, unsigned,
-                              const int *, void *const *, unsigned) {
+  driver.loadLibrary = [](Library *library, const void *, const int *, void *const *, unsigned,
+                          const int *, void *const *, unsigned) {
     *library = reinterpret_cast<Library>(machine);
     return machine->note("cuLibraryLoadData");
   };
-  driver.libraryUnload = [](Library) { return machine->note("cuLibraryUnload"); };
-  driver.libraryGetKernel = [](Function *function, Library, const char *name) {
+  driver.unloadLibrary = [](Library) { return machine->note("cuLibraryUnload"); };
+  driver.kernelOfLibrary = [](Function *function, Library, const char *name) {
     machine->kernelName = name;
     *function = reinterpret_cast<Function>(&machine->kernelName);
     return machine->note("cuLibraryGetKernel");
