@@ -44,19 +44,25 @@ public:
 
   Schedule defaultSchedule(const ParsedProblem &problem) const override {
     const int64_t width = std::max(problem.headDim, problem.valueDim);
-    if (target.amx && problem.dtype == DType::BF16 && width <= maxAmxWidth)
-      return defaultAmxSchedule(problem.headDim, problem.valueDim);
-    return defaultCpuSchedule(target, problem.dtype == DType::F64, problem.headDim,
-                              problem.valueDim);
+    const Schedule blocks = target.amx && problem.dtype == DType::BF16 && width <= maxAmxWidth
+                                ? defaultAmxSchedule(problem.headDim, problem.valueDim)
+                                : defaultCpuSchedule(target, problem.dtype == DType::F64,
+                                                     problem.headDim, problem.valueDim);
+    Schedule schedule = defaultScheduleAtTile();
+    schedule.blockQ = blocks.blockQ;
+    schedule.blockKV = blocks.blockKV;
+    return schedule;
   }
-  Schedule defaultScheduleAtTile() const override { return {}; }
+  Schedule defaultScheduleAtTile() const override {
+    return {.vectors = target.vectors, .rows = target.rows};
+  }
 
   std::string passesTo(Stage stage, const Schedule &schedule) const override {
     switch (stage) {
     case Stage::Tile:
       return attnToTilePipeline(schedule, target.lanes);
     case Stage::Vector:
-      return tileToVectorPipeline(target);
+      return tileToVectorPipeline(target, schedule);
     default:
       return vectorToLLVMPipeline();
     }

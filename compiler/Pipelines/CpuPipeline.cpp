@@ -30,10 +30,10 @@ Schedule tilewright::defaultAmxSchedule(int64_t headDim, int64_t valueDim) {
   return {.blockQ = 64, .blockKV = std::max(headDim, valueDim) > 96 ? 256 : 64};
 }
 
-std::string tilewright::tileToVectorPipeline(const CpuTarget &target) {
+std::string tilewright::tileToVectorPipeline(const CpuTarget &target, const Schedule &schedule) {
   return fmt::format("tile-expand-block-ranges,cse,"
                      "convert-tile-to-vector{{lanes={} vectors={} rows={}{}}},canonicalize,cse",
-                     target.lanes, target.vectors, target.rows, target.amx ? " amx=true" : "");
+                     target.lanes, schedule.vectors, schedule.rows, target.amx ? " amx=true" : "");
 }
 
 std::string tilewright::vectorToLLVMPipeline() {

@@ -22,7 +22,7 @@ Schedule defaultAmxSchedule(int64_t headDim, int64_t valueDim);
 constexpr int64_t maxAmxWidth = 1024;
 
 /// tile -> vector, vector -> the llvm dialect; comma-separated passes on a module.
-std::string tileToVectorPipeline(const CpuTarget &target);
+std::string tileToVectorPipeline(const CpuTarget &target, const Schedule &schedule);
 std::string vectorToLLVMPipeline();
 
 } // namespace tilewright

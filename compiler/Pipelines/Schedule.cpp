@@ -6,6 +6,7 @@
 
 #include "compiler/Pipelines/Schedule.h"
 
+#include "compiler/Conversion/TileToVector/VectorBuilder.h"
 #include "dialect/SM/SM.h"
 #include "dialect/Tile/Tile.h"
 #include "lib/Expression/Spelling.h"
@@ -28,10 +29,12 @@ struct Field {
 };
 } // namespace
 
-static constexpr std::array<Field, 3> fields = {
+static constexpr std::array<Field, 5> fields = {
     {{"block_q", &Schedule::blockQ, tile::maxBlockSize},
      {"block_kv", &Schedule::blockKV, tile::maxBlockSize},
-     {"stages", &Schedule::stages, sm::maxStages}}};
+     {"stages", &Schedule::stages, sm::maxStages},
+     {"vectors", &Schedule::vectors, maxTileVectors},
+     {"rows", &Schedule::rows, maxTileRows}}};
 
 std::string tilewright::toString(const Schedule &schedule) {
   std::string text;

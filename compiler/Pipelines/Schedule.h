@@ -23,6 +23,9 @@ struct Schedule {
   int64_t blockKV = 0;
   /// Blocks of keys, and of values, that a GPU's shared memory holds at a time.
   int64_t stages = 0;
+  /// A CPU's register tile: vectors of queries, and keys or columns of values.
+  int64_t vectors = 0;
+  int64_t rows = 0;
 
   bool operator==(const Schedule &) const = default;
 };

@@ -105,15 +105,15 @@ struct TileToVector : tilewright::impl::ConvertTileToVectorBase<TileToVector> {
   }
 
   LogicalResult verifyOptions() {
-    const auto refuse = [&](StringRef name, unsigned value, StringRef limit) {
+    const auto refuse = [&](StringRef name, unsigned value, const Twine &limit) {
       return getOperation().emitError() << name << " = " << value << " is not " << limit;
     };
     if (lanes != 4 && lanes != 8 && lanes != 16)
       return refuse("lanes", lanes, "4, 8 or 16");
-    if (vectors < 1 || vectors > 16)
-      return refuse("vectors", vectors, "in 1 to 16");
-    if (rows < 1 || rows > 16)
-      return refuse("rows", rows, "in 1 to 16");
+    if (vectors < 1 || vectors > maxTileVectors)
+      return refuse("vectors", vectors, "in 1 to " + Twine(maxTileVectors));
+    if (rows < 1 || rows > maxTileRows)
+      return refuse("rows", rows, "in 1 to " + Twine(maxTileRows));
     if (amx && lanes != 16)
       return refuse("lanes", lanes, "16, which amx needs");
     return success();

@@ -21,6 +21,9 @@
 
 namespace tilewright {
 
+/// What a register tile may have: far more than any machine has registers for.
+inline constexpr int64_t maxTileVectors = 16, maxTileRows = 16;
+
 /// The shape of all vector code of one kernel.
 struct VectorShape {
   int64_t lanes;   ///< queries of one vector, whatever the element type

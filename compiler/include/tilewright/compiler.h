@@ -83,8 +83,8 @@ struct CompileOptions {
   /// "neoverse-v1"); empty means this machine with all that it has. A kernel for another processor
   /// can be looked at but not run. Of target cpu only.
   std::string cpu = {};
-  /// Choices that override the compiler's, "block_q=64,block_kv=96", and for a GPU "stages=3" too;
-  /// fields not named keep theirs.
+  /// Choices that override the compiler's, "block_q=64,block_kv=96", and "stages=3" for a GPU or
+  /// "vectors=3,rows=4" for a CPU too; fields not named keep theirs.
   std::string schedule = {};
   /// The path of ptxas. If empty it is searched: $CUDA_HOME/bin, PATH, /usr/local/cuda/bin. Of a
   /// GPU's targets only.
@@ -114,8 +114,8 @@ public:
   /// loadKernel() takes. Refused: target cpu.
   Result<std::string> image() const;
 
-  /// The schedule in force: "block_q=24,block_kv=48"; what is fixed by the first stage is not in
-  /// it.
+  /// The schedule in force: "block_q=24,block_kv=48,vectors=3,rows=4"; what is fixed by the first
+  /// stage is not in it.
   std::string schedule() const;
 
   /// The passes from attn on as text that `tilewright-opt --pass-pipeline` replays.

@@ -72,7 +72,9 @@ defm from : Value<"from", "STAGE", "what FILE holds: attn (default) or a later s
 defm target : Value<"target", "NAME", "what to compile for: cpu (default) or sm_90a", compile_group, problems>;
 defm cpu : Value<"cpu", "NAME", "processor by LLVM's name (haswell, x86-64); default: this machine",
                  compile_group, problems>;
-defm schedule : Value<"schedule", "FIELDS", "choices of your own: 'block_q=64,block_kv=96', for a GPU 'stages=3' too",
+defm schedule : Value<"schedule", "FIELDS",
+                      "choices of your own: 'block_q=64,block_kv=96', for a GPU 'stages=3' too, "
+                      "for a CPU 'vectors=3,rows=4'",
                       compile_group, problems>;
 defm ptxas : Value<"ptxas", "PATH", "NVIDIA's assembler (default: where it is usually found)", compile_group,
                    problems>;

@@ -109,12 +109,12 @@ TEST(Compile, SchedulesFromOptionsOverrideFilesAndDefaults) {
   CompileOptions options = portable;
   const Result<Compilation> chosen = compile(slidingWindow(), options);
   ASSERT_TRUE(chosen);
-  EXPECT_EQ(chosen->schedule(), "block_q=12,block_kv=48");
+  EXPECT_EQ(chosen->schedule(), "block_q=12,block_kv=48,vectors=3,rows=4");
 
   options.schedule = "block_kv=13";
   const Result<Compilation> overridden = compile(slidingWindow(), options);
   ASSERT_TRUE(overridden);
-  EXPECT_EQ(overridden->schedule(), "block_q=12,block_kv=13");
+  EXPECT_EQ(overridden->schedule(), "block_q=12,block_kv=13,vectors=3,rows=4");
   EXPECT_THAT(textOf(overridden, Stage::Tile), HasSubstr("tensor<13x16xf32>"));
 
   std::string file = textOf(chosen, Stage::Attn);
@@ -123,11 +123,11 @@ TEST(Compile, SchedulesFromOptionsOverrideFilesAndDefaults) {
   options.schedule = "";
   const Result<Compilation> stated = compileText(file, Stage::Attn, options);
   ASSERT_TRUE(stated) << stated.error().message();
-  EXPECT_EQ(stated->schedule(), "block_q=5,block_kv=7");
+  EXPECT_EQ(stated->schedule(), "block_q=5,block_kv=7,vectors=3,rows=4");
   options.schedule = "block_q=6";
   const Result<Compilation> both = compileText(file, Stage::Attn, options);
   ASSERT_TRUE(both) << both.error().message();
-  EXPECT_EQ(both->schedule(), "block_q=6,block_kv=7");
+  EXPECT_EQ(both->schedule(), "block_q=6,block_kv=7,vectors=3,rows=4");
   EXPECT_THAT(textOf(both, Stage::Tile), HasSubstr("tensor<6x16xf32>"));
   EXPECT_THAT(textOf(both, Stage::Attn), HasSubstr("<block_q = 6, block_kv = 7>"));
 }
@@ -144,7 +144,9 @@ TEST(Compile, OptionsAreChecked) {
   options.schedule = "block_q=0";
   EXPECT_THAT(refusal(compile(slidingWindow(), options)), HasSubstr("block_q = '0'"));
   EXPECT_EQ(refusal(compileText("module {}", Stage::Tile, options)),
-            "schedule 'block_q=0' comes too late: at stage tile the blocks are chosen");
+            "schedule has the unknown field 'block_q'; fields are vectors, rows");
+  EXPECT_EQ(refusal(compileText("module {}", Stage::Vector, options)),
+            "schedule 'block_q=0' comes too late: at stage vector the blocks are chosen");
 }
 
 TEST(Compile, WhatCannotBeLoweredNamesThePassAndThePlace) {
@@ -184,6 +186,11 @@ TEST(Compile, ThePipelineStartsAtTheFirstStage) {
   const Result<Compilation> rest = compileText(textOf(whole, Stage::Tile), Stage::Tile, portable);
   EXPECT_THAT(rest->pipeline(), Not(HasSubstr("attn")));
   EXPECT_THAT(rest->pipeline(), HasSubstr("convert-tile-to-vector{lanes=4 vectors=3 rows=4}"));
+
+  CompileOptions options = portable;
+  options.schedule = "vectors=1,rows=7";
+  EXPECT_THAT(compileText(textOf(whole, Stage::Tile), Stage::Tile, options)->pipeline(),
+              HasSubstr("convert-tile-to-vector{lanes=4 vectors=1 rows=7}"));
 }
 
 TEST(Compile, ThreadsMayCompileAtOnce) {

@@ -52,6 +52,16 @@ TEST(Schedule, FieldsThatAreZeroAreNoneOfTheTargets) {
   EXPECT_EQ(toString({.blockQ = 128, .blockKV = 64, .stages = 2}),
             "block_q=128,block_kv=64,stages=2");
   EXPECT_EQ(*parseSchedule("stages=3", {.stages = 2}), (Schedule{.stages = 3}));
+  EXPECT_EQ(toString({.blockQ = 24, .blockKV = 48, .vectors = 3, .rows = 4}),
+            "block_q=24,block_kv=48,vectors=3,rows=4");
+  EXPECT_EQ(*parseSchedule("rows=6", {.vectors = 3, .rows = 4}),
+            (Schedule{.vectors = 3, .rows = 6}));
+  EXPECT_EQ(parseSchedule("vectors=17", {.vectors = 3, .rows = 4}).error().message(),
+            "schedule has vectors = '17'; it must be an integer from 1 to 16");
+  EXPECT_EQ(parseSchedule("rows=0", {.vectors = 3, .rows = 4}).error().message(),
+            "schedule has rows = '0'; it must be an integer from 1 to 16");
+  EXPECT_EQ(parseSchedule("stages=2", {.vectors = 3, .rows = 4}).error().message(),
+            "schedule has the unknown field 'stages'; fields are vectors, rows");
   EXPECT_EQ(parseSchedule("stages=33", {.stages = 2}).error().message(),
             "schedule has stages = '33'; it must be an integer from 1 to 32");
   EXPECT_EQ(parseSchedule("block_q=1", {.stages = 2}).error().message(),
