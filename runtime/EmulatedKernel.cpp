@@ -158,7 +158,7 @@ private:
 } // namespace
 
 EmulatedKernel::EmulatedKernel(const KernelImage &image, emulator::Module ptx)
-    : arguments(image.arguments), expressions(image.expressions), launch(image.launches.front()),
+    : interface(image.arguments, image.expressions), launch(image.launches.front()),
       ptx(std::move(ptx)) {}
 
 Result<EmulatedKernel> EmulatedKernel::make(const KernelImage &image) {
@@ -175,7 +175,7 @@ Result<emulator::Report> EmulatedKernel::run(const Arguments &given,
                                              emulator::CommandOptions options,
                                              std::istream &commands, std::ostream &answers) const {
   LaunchArguments checked;
-  if (Status status = checked.check(arguments, expressions, given); !status)
+  if (Status status = checked.check(interface, given); !status)
     return status.error();
   if (Status status = checkStores(checked); !status)
     return status.error();

@@ -8,7 +8,7 @@
 #define TILEWRIGHT_RUNTIME_EMULATEDKERNEL_H
 
 #include "lib/Emulator/Command.h"
-#include "lib/Image/KernelImage.h"
+#include "runtime/KernelInterface.h"
 
 #include <tilewright/runtime.h>
 
@@ -31,8 +31,7 @@ public:
 private:
   EmulatedKernel(const KernelImage &image, emulator::Module ptx);
 
-  std::vector<KernelArgument> arguments;
-  LaunchExpressions expressions;
+  KernelInterface interface;
   KernelLaunch launch;
   emulator::Module ptx;
 };

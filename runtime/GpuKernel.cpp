@@ -66,11 +66,11 @@ struct ParameterValues {
 class GpuKernel : public Kernel::Implementation {
 public:
   GpuKernel(const KernelImage &image, const TargetDevice &target)
-      : arguments(image.arguments), expressions(image.expressions), launch(image.launches.front()),
+      : interface(image.arguments, image.expressions), launch(image.launches.front()),
         target(target) {
     size_t next = 0;
     for (const KernelParameter &parameter : launch.parameters) {
-      const size_t size = sizeOf(parameter, arguments[parameter.argument]);
+      const size_t size = sizeOf(parameter, interface.arguments()[parameter.argument]);
       const size_t alignment = std::min(size, alignof(TensorMap));
       next = (next + alignment - 1) / alignment * alignment;
       offsets.push_back(next);
@@ -121,7 +121,7 @@ public:
   Status run(const Arguments &given, std::span<std::byte>,
              const Execution &execution) const override {
     LaunchArguments checked;
-    if (Status status = checked.check(arguments, expressions, given); !status)
+    if (Status status = checked.check(interface, given); !status)
       return status;
     if (Status status = checkStores(checked); !status)
       return status;
@@ -271,8 +271,7 @@ private:
                                              swizzle128Bytes, promoteTo128Bytes, /*fill=*/0));
   }
 
-  const std::vector<KernelArgument> arguments;
-  const LaunchExpressions expressions;
+  const KernelInterface interface;
   const KernelLaunch launch;
   const TargetDevice &target;
   /// Of each parameter in ParameterValues::bytes.

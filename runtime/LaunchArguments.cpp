@@ -18,50 +18,6 @@ using namespace tilewright;
 namespace {
 constexpr int64_t maxExtent = expression::Sizes::maxExtent;
 
-/// Dimensions of one name have one extent in all tensors.
-enum class Dimension : uint8_t { Batch, Heads, KvHeads, QueryLength, KeyLength, HeadDim, ValueDim };
-constexpr size_t dimensionCount = 7;
-
-constexpr std::string_view nameOf(Dimension dimension) {
-  constexpr std::string_view names[dimensionCount] = {
-      "batch", "heads", "kv_heads", "query_length", "key_length", "head_dim", "value_dim"};
-  return names[static_cast<size_t>(dimension)];
-}
-} // namespace
-
-struct tilewright::ProblemTensor {
-  std::string_view name;
-  std::array<Dimension, 4> dimensions;
-  size_t rank;
-  bool isOutput;
-};
-
-namespace {
-constexpr ProblemTensor problemTensors[] = {
-    {"query",
-     {Dimension::Batch, Dimension::Heads, Dimension::QueryLength, Dimension::HeadDim},
-     4,
-     false},
-    {"key",
-     {Dimension::Batch, Dimension::KvHeads, Dimension::KeyLength, Dimension::HeadDim},
-     4,
-     false},
-    {"value",
-     {Dimension::Batch, Dimension::KvHeads, Dimension::KeyLength, Dimension::ValueDim},
-     4,
-     false},
-    {"out",
-     {Dimension::Batch, Dimension::Heads, Dimension::QueryLength, Dimension::ValueDim},
-     4,
-     true},
-    {"lse", {Dimension::Batch, Dimension::Heads, Dimension::QueryLength}, 3, true},
-};
-
-const ProblemTensor *findProblemTensor(std::string_view name) {
-  const auto *found = std::ranges::find(problemTensors, name, &ProblemTensor::name);
-  return found == std::end(problemTensors) ? nullptr : found;
-}
-
 bool isTensor(const KernelArgument &argument) {
   return argument.kind == KernelArgument::Kind::Tensor;
 }
@@ -251,57 +207,50 @@ Status convertScalar(BoundArgument &scalar, double value) {
   return internalError("{} is no scalar", label());
 }
 
-/// What the caller calls `name`, or null if it gave none.
-const TensorView *findTensor(const Arguments &arguments, std::string_view name) {
-  const auto ifGiven = [](const TensorView &view) {
-    return view.data || view.rank != 0 ? &view : nullptr;
-  };
-  if (name == "query")
-    return ifGiven(arguments.query);
-  if (name == "key")
-    return ifGiven(arguments.key);
-  if (name == "value")
-    return ifGiven(arguments.value);
-  if (name == "out")
-    return ifGiven(arguments.out);
-  if (name == "lse")
-    return arguments.lse ? &*arguments.lse : nullptr;
-  auto found = arguments.tensors.find(name);
-  return found == arguments.tensors.end() ? nullptr : &found->second;
+/// What is given for a tensor of the kernel, or null.
+const TensorView *findTensor(const Arguments &given, std::string_view name,
+                             const ProblemTensor *role) {
+  if (role)
+    return role->find(given);
+  auto found = given.tensors.find(name);
+  return found == given.tensors.end() ? nullptr : &found->second;
 }
 
 /// Nothing is given that the kernel does not take.
-Status checkNames(std::span<const KernelArgument> kernel, const Arguments &arguments) {
-  auto takes = [&](std::string_view name, bool tensor) {
-    return std::ranges::any_of(kernel, [&](const KernelArgument &argument) {
-      return argument.name == name && isTensor(argument) == tensor;
-    });
+Status checkNames(const KernelInterface &kernel, const Arguments &given) {
+  const std::span<const KernelArgument> arguments = kernel.arguments();
+  const auto isUsers = [&](size_t i, bool tensor) {
+    return isTensor(arguments[i]) == tensor && !kernel.role(i) && i != kernel.scale();
   };
-  auto namesOf = [&](bool tensors) {
+  const auto takes = [&](std::string_view name, bool tensor) {
+    for (size_t i = 0; i < arguments.size(); ++i)
+      if (isUsers(i, tensor) && arguments[i].name == name)
+        return true;
+    return false;
+  };
+  const auto namesOf = [&](bool tensors) {
     std::vector<std::string> names;
-    for (const KernelArgument &argument : kernel)
-      if (isTensor(argument) == tensors && !findProblemTensor(argument.name) &&
-          argument.name != "scale")
-        names.push_back(argument.name);
+    for (size_t i = 0; i < arguments.size(); ++i)
+      if (isUsers(i, tensors))
+        names.push_back(arguments[i].name);
     return names.empty() ? std::string("none") : fmt::format("{}", fmt::join(names, ", "));
   };
-  for (const ProblemTensor &tensor : problemTensors)
-    if (findTensor(arguments, tensor.name) && !takes(tensor.name, true))
+  for (const ProblemTensor &tensor : problemTensors())
+    if (tensor.find(given) && !kernel.takes(tensor))
       return invalidArgument("{} is given, and this kernel has no {}", tensor.name, tensor.name);
-  if (arguments.scale && !takes("scale", false))
-    return invalidArgument("scale is given ({}), and this kernel has its own", *arguments.scale);
-  for (const auto &[name, value] : arguments.scalars)
-    if (!takes(name, false) || name == "scale")
+  if (given.scale && kernel.scale() == KernelInterface::none)
+    return invalidArgument("scale is given ({}), and this kernel has its own", *given.scale);
+  for (const auto &[name, value] : given.scalars)
+    if (!takes(name, false))
       return invalidArgument("unknown scalar '{}'; this kernel takes: {}", name, namesOf(false));
-  for (const auto &[name, view] : arguments.tensors)
-    if (!takes(name, true) || findProblemTensor(name))
+  for (const auto &[name, view] : given.tensors)
+    if (!takes(name, true))
       return invalidArgument("unknown tensor '{}'; this kernel takes: {}", name, namesOf(true));
   return {};
 }
 
 Status bindTensor(BoundArgument &tensor, const Arguments &arguments) {
-  tensor.role = findProblemTensor(tensor.argument->name);
-  tensor.view = findTensor(arguments, tensor.argument->name);
+  tensor.view = findTensor(arguments, tensor.argument->name, tensor.role);
   if (!tensor.view)
     return invalidArgument("{} is missing; this kernel takes {}", tensor.label(),
                            describe(*tensor.argument));
@@ -310,8 +259,9 @@ Status bindTensor(BoundArgument &tensor, const Arguments &arguments) {
   return checkMemory(tensor);
 }
 
-Status bindScalar(BoundArgument &scalar, const Arguments &arguments, const Extents &extents) {
-  if (scalar.argument->name == "scale") {
+Status bindScalar(BoundArgument &scalar, bool isScale, const Arguments &arguments,
+                  const Extents &extents) {
+  if (isScale) {
     const auto width = static_cast<double>(std::max<int64_t>(extents[Dimension::HeadDim], 1));
     const double scale = arguments.scale.value_or(1 / std::sqrt(width));
     if (!std::isfinite(scale))
@@ -346,7 +296,7 @@ Status checkExpressions(const LaunchExpressions &expressions, const Arguments &a
     scalars[i] = found->second;
   }
   for (size_t i = 0; i < declaredTensors.size(); ++i) {
-    tensors[i] = findTensor(arguments, declaredTensors[i].name);
+    tensors[i] = findTensor(arguments, declaredTensors[i].name, nullptr);
     if (!tensors[i])
       return invalidArgument("tensor '{}' is missing", declaredTensors[i].name);
   }
@@ -385,24 +335,23 @@ std::string BoundArgument::dimension(size_t i) const {
                                 : fmt::format("the extent of dimension {}", i);
 }
 
-Status LaunchArguments::check(std::span<const KernelArgument> kernel,
-                              const LaunchExpressions &expressions, const Arguments &given) {
-  if (kernel.size() > maxArguments)
-    return unsupported("the kernel takes {} arguments, '{}' beyond the limit of {}", kernel.size(),
-                       kernel[maxArguments].name, maxArguments);
+Status LaunchArguments::check(const KernelInterface &kernel, const Arguments &given) {
+  count = kernel.arguments().size();
+  if (count > maxArguments)
+    return unsupported("the kernel takes {} arguments, '{}' beyond the limit of {}", count,
+                       kernel.arguments()[maxArguments].name, maxArguments);
   if (Status checked = checkNames(kernel, given); !checked)
     return checked;
-  count = kernel.size();
   Extents extents;
   for (size_t i = 0; i < count; ++i) {
-    bound[i] = {.argument = &kernel[i],
+    bound[i] = {.argument = &kernel.arguments()[i],
                 .view = nullptr,
-                .role = nullptr,
+                .role = kernel.role(i),
                 .begin = 0,
                 .end = 0,
                 .scalar = {}};
     extentList[i] = {};
-    if (!isTensor(kernel[i]))
+    if (!isTensor(*bound[i].argument))
       continue;
     if (Status checked = bindTensor(bound[i], given); !checked)
       return checked;
@@ -416,11 +365,11 @@ Status LaunchArguments::check(std::span<const KernelArgument> kernel,
     return checked;
   if (Status checked = checkOutputs(arguments()); !checked)
     return checked;
-  for (BoundArgument &argument : std::span(bound).first(count))
-    if (!argument.view)
-      if (Status checked = bindScalar(argument, given, extents); !checked)
+  for (size_t i = 0; i < count; ++i)
+    if (!bound[i].view)
+      if (Status checked = bindScalar(bound[i], i == kernel.scale(), given, extents); !checked)
         return checked;
-  if (Status checked = checkExpressions(expressions, given, extents); !checked)
+  if (Status checked = checkExpressions(kernel.expressions(), given, extents); !checked)
     return checked;
   empty =
       std::ranges::any_of(std::array{Dimension::Batch, Dimension::Heads, Dimension::QueryLength},

@@ -10,7 +10,7 @@
 #ifndef TILEWRIGHT_RUNTIME_LAUNCHARGUMENTS_H
 #define TILEWRIGHT_RUNTIME_LAUNCHARGUMENTS_H
 
-#include "lib/Image/KernelImage.h"
+#include "runtime/KernelInterface.h"
 
 #include <tilewright/runtime.h>
 
@@ -18,9 +18,6 @@
 #include <span>
 
 namespace tilewright {
-
-/// A tensor that every problem has; `dimensions` are the names of its dimensions.
-struct ProblemTensor;
 
 /// A scalar in the representation of its kind.
 union ScalarValue {
@@ -50,16 +47,15 @@ struct BoundArgument {
   std::string dimension(size_t i) const;
 };
 
-/// The arguments of one launch in the order of the kernel's. Points into the kernel's list and into
-/// the caller's Arguments.
+/// The arguments of one launch in the order of the kernel's. Points into the kernel's interface
+/// and into the caller's Arguments.
 class LaunchArguments {
 public:
-  /// Checks everything that runtime.h and the kernel's list require of `given`; the first violation
-  /// is told by name, with the value seen and the limit. Nothing is read through the views.
-  /// Allocates nothing but the message of an error, and 17 bytes for each node of an expression of
-  /// more than maxNodes nodes.
-  Status check(std::span<const KernelArgument> kernel, const LaunchExpressions &expressions,
-               const Arguments &given);
+  /// Checks everything that runtime.h and the kernel's interface require of `given`; the first
+  /// violation is told by name, with the value seen and the limit. Nothing is read through the
+  /// views. Allocates nothing but the message of an error, and 17 bytes for each node of an
+  /// expression of more than maxNodes nodes.
+  Status check(const KernelInterface &kernel, const Arguments &given);
 
   static constexpr size_t maxNodes = 128;
 

@@ -222,7 +222,7 @@ class CpuKernel : public Kernel::Implementation {
 public:
   CpuKernel(LoadedCode code, Signature signature, LaunchExpressions expressions)
       : code(std::move(code)), signature(std::move(signature)),
-        expressions(std::move(expressions)) {}
+        interface(this->signature.arguments, std::move(expressions)) {}
 
   /// Scratch is on the stack; the workspace is for what passes from one phase to the next.
   Result<size_t> workspaceSize(const ProblemSizes &sizes) const override {
@@ -238,7 +238,7 @@ public:
   Status run(const Arguments &arguments, std::span<std::byte> workspace,
              const Execution &execution) const override {
     LaunchArguments launch;
-    if (Status checked = launch.check(signature.arguments, expressions, arguments); !checked)
+    if (Status checked = launch.check(interface, arguments); !checked)
       return checked;
     if (launch.nothingToDo())
       return {};
@@ -291,7 +291,7 @@ private:
 
   LoadedCode code;
   Signature signature;
-  LaunchExpressions expressions;
+  KernelInterface interface;
 };
 } // namespace
 

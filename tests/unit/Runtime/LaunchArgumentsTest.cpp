@@ -81,7 +81,7 @@ struct Launch {
 
   std::string error() const {
     LaunchArguments launch;
-    Status checked = launch.check(kernel(), expressions(), arguments);
+    Status checked = launch.check({kernel(), expressions()}, arguments);
     return checked ? "" : checked.error().message();
   }
 };
@@ -274,7 +274,8 @@ TEST(LaunchArguments, AcceptsAnyStrideWhereThereIsOneElement) {
     view->strides[3] = 77;
   }
   LaunchArguments bound;
-  Status checked = bound.check(small, expressions(), launch.arguments);
+  const KernelInterface interface(small, expressions());
+  Status checked = bound.check(interface, launch.arguments);
   EXPECT_TRUE(checked) << checked.error().message();
 }
 
@@ -290,9 +291,10 @@ TEST(LaunchArguments, OutputsMayBeTransposedAndTouchTheirNeighbours) {
 TEST(LaunchArguments, BindsInTheOrderOfTheKernel) {
   Launch launch;
   launch.arguments.scale = 0.5;
-  const std::vector<KernelArgument> arguments = kernel();
+  const KernelInterface interface(kernel(), expressions());
+  const std::span<const KernelArgument> arguments = interface.arguments();
   LaunchArguments bound;
-  Status checked = bound.check(arguments, expressions(), launch.arguments);
+  Status checked = bound.check(interface, launch.arguments);
   ASSERT_TRUE(checked) << checked.error().message();
   ASSERT_EQ(bound.arguments().size(), arguments.size());
   const BoundArgument &key = bound.arguments()[1];
@@ -316,7 +318,7 @@ TEST(LaunchArguments, TakesExpressionsOfAnySize) {
   large.masks.push_back(*expression::parse(mask, large.declarations, expression::Role::Mask));
   ASSERT_GT(large.masks.back().nodes().size(), LaunchArguments::maxNodes);
   LaunchArguments bound;
-  Status checked = bound.check(kernel(), large, Launch().arguments);
+  Status checked = bound.check({kernel(), large}, Launch().arguments);
   EXPECT_TRUE(checked) << checked.error().message();
 }
 
@@ -326,7 +328,7 @@ TEST(LaunchArguments, EmptyLaunchesAreFoundAndStillChecked) {
   launch.arguments.lse->shape[2] = 0;
   launch.arguments.query.data = nullptr;
   LaunchArguments bound;
-  Status checked = bound.check(kernel(), expressions(), launch.arguments);
+  Status checked = bound.check({kernel(), expressions()}, launch.arguments);
   ASSERT_TRUE(checked) << checked.error().message();
   EXPECT_TRUE(bound.nothingToDo());
   launch.arguments.value.shape[2] = 6;
@@ -338,7 +340,7 @@ TEST(LaunchArguments, NoKeysIsALaunch) {
   launch.arguments.key = TensorView(nullptr, DType::F32, {2, 2, 0, 4});
   launch.arguments.value = TensorView(nullptr, DType::F32, {2, 2, 0, 3});
   LaunchArguments bound;
-  Status checked = bound.check(kernel(), expressions(), launch.arguments);
+  Status checked = bound.check({kernel(), expressions()}, launch.arguments);
   ASSERT_TRUE(checked) << checked.error().message();
   EXPECT_FALSE(bound.nothingToDo());
 }

@@ -13,11 +13,12 @@ using testing::ElementsAre;
 
 TEST(MemRefs, AreWhatMlirExpects) {
   constexpr int64_t open = KernelArgument::dynamic;
-  const std::vector<KernelArgument> kernel = {
-      {.name = "first", .dtype = DType::F32, .shape = {open, 3}, .strides = {open, 1}},
-      {.name = "scale", .kind = KernelArgument::Kind::F32},
-      {.name = "window", .kind = KernelArgument::Kind::I32},
-      {.name = "second", .dtype = DType::F32, .shape = {open}, .strides = {open}}};
+  const KernelInterface kernel(
+      {{.name = "first", .dtype = DType::F32, .shape = {open, 3}, .strides = {open, 1}},
+       {.name = "scale", .kind = KernelArgument::Kind::F32},
+       {.name = "window", .kind = KernelArgument::Kind::I32},
+       {.name = "second", .dtype = DType::F32, .shape = {open}, .strides = {open}}},
+      {});
   std::vector<float> memory(20);
   Arguments arguments;
   const int64_t shape[] = {2, 3}, strides[] = {7, 1};
@@ -26,7 +27,7 @@ TEST(MemRefs, AreWhatMlirExpects) {
   arguments.scale = 0.5;
   arguments.scalars["window"] = 3;
   LaunchArguments launch;
-  Status checked = launch.check(kernel, {}, arguments);
+  Status checked = launch.check(kernel, arguments);
   ASSERT_TRUE(checked) << checked.error().message();
 
   const MemRefs memrefs(launch);
