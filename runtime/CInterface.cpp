@@ -272,6 +272,13 @@ tilewright_status *tilewright_kernel_launch(const tilewright_kernel *kernel,
   if (execution) {
     how.threads = execution->threads;
     how.stream = execution->stream;
+    if (execution->executor)
+      how.executor = [execution](const std::function<void()> &work, unsigned count) {
+        execution->executor(
+            execution->executor_context,
+            [](void *argument) { (*static_cast<const std::function<void()> *>(argument))(); },
+            const_cast<std::function<void()> *>(&work), count);
+      };
   }
   Status done = kernel->kernel.run(
       converted, std::span(static_cast<std::byte *>(workspace), workspace_size), how);

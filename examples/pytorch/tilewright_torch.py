@@ -23,7 +23,7 @@ import os
 
 import torch
 
-ABI_VERSION = 1
+ABI_VERSION = 2
 MAX_RANK = 8
 
 _DTYPES = {
@@ -100,7 +100,8 @@ class _Arguments(ctypes.Structure):
 
 
 class _Execution(ctypes.Structure):
-    _fields_ = [("threads", ctypes.c_uint32), ("stream", ctypes.c_void_p)]
+    _fields_ = [("threads", ctypes.c_uint32), ("stream", ctypes.c_void_p),
+                ("executor", ctypes.c_void_p), ("executor_context", ctypes.c_void_p)]
 
 
 @functools.cache

@@ -92,9 +92,23 @@ def main():
     sizes, size = example._Sizes(*SHAPE[:2], *SHAPE[1:3], SHAPE[2]), ctypes.c_size_t()
     example._check(library.tilewright_kernel_workspace_size(kernel.handle, ctypes.byref(sizes), ctypes.byref(size)))
     workspace = ctypes.create_string_buffer(size.value)
-    launch = lambda: example._check(library.tilewright_kernel_launch(
-        kernel.handle, ctypes.byref(arguments), workspace, size, None))
+    launch = lambda execution=None: example._check(library.tilewright_kernel_launch(
+        kernel.handle, ctypes.byref(arguments), workspace, size, execution))
+    asked = []
+    work_type = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+    executor_type = ctypes.CFUNCTYPE(None, ctypes.c_void_p, work_type, ctypes.c_void_p, ctypes.c_uint32)
+
+    @executor_type
+    def executor(context, work, argument, threads):
+        asked.append((context, threads))
+        work(argument)
+
+    with_executor = example._Execution(2, None, ctypes.cast(executor, ctypes.c_void_p), 7)
+    launch(ctypes.byref(with_executor))
+    assert asked and set(asked) == {(7, 2)}, asked
+    on_executor, out[:] = list(out), [math.nan] * count
     launch()
+    assert list(out) == on_executor, "the library's own threads compute other bits"
     width, length = SHAPE[3], SHAPE[2]
     for head in range(SHAPE[1]):
         for row in range(length):

@@ -283,6 +283,15 @@ private:
     const auto threads = static_cast<unsigned>(std::min<int64_t>(
         items, execution.threads ? execution.threads
                                  : llvm::hardware_concurrency().compute_thread_count()));
+    if (execution.executor) {
+      execution.executor(work, threads);
+      // Who finds no item left takes the number below the first.
+      if (next < 0)
+        return {};
+      return invalidArgument("the executor returned and {} of {} pieces of the launch are not "
+                             "done; it must call its work at least once and wait for each call",
+                             next.load(), items);
+    }
     if (signature.scratchBytes > maxScratchOnCaller)
       return WorkerPool::shared().runOnWorkers(work, threads);
     WorkerPool::shared().runWithCaller(work, threads - 1);

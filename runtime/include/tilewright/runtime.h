@@ -23,6 +23,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -61,6 +62,12 @@ struct Arguments {
   std::map<std::string, TensorView, std::less<>> tensors;
 };
 
+/// A host's own threads. Calls `work`, which throws nothing, on up to `count` threads at once, the
+/// caller's among them if it likes, and returns when all these calls have; `work` returns once there
+/// is nothing left to do. Each thread has at least 5 MiB of stack, of which a kernel's tiles may
+/// take 4 (`tilewright explain` tells how much one takes).
+using Executor = std::function<void(const std::function<void()> &work, unsigned count)>;
+
 /// How a launch is executed.
 struct Execution {
   /// Threads that a CPU kernel may use, the caller's among them; 0 means as many as the machine
@@ -70,6 +77,9 @@ struct Execution {
   /// belongs to; the context that is current for the caller stays so. Null is the default stream of
   /// the current context. Other kernels ignore it.
   void *stream = nullptr;
+  /// What a CPU kernel runs on in place of that pool; empty for the pool. It must not throw. A
+  /// launch that it leaves unfinished is an error, and the outputs are then half-written.
+  Executor executor = {};
 };
 
 /// The extents that a kernel's workspace depends on.

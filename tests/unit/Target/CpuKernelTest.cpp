@@ -106,6 +106,43 @@ TEST(CpuKernel, ComputesEveryItemWithAnyNumberOfThreads) {
   }
 }
 
+TEST(CpuKernel, RunsOnTheHostsOwnThreads) {
+  Kernel kernel = scaleKernel();
+  unsigned asked = 0;
+  Execution execution{.threads = 3};
+  execution.executor = [&](const std::function<void()> &work, unsigned count) {
+    asked = count;
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i < count; ++i)
+      threads.emplace_back(work);
+    for (std::thread &thread : threads)
+      thread.join();
+  };
+  Buffers buffers(37);
+  Status done = kernel.run(buffers.arguments, {}, execution);
+  ASSERT_TRUE(done) << done.error().message();
+  EXPECT_EQ(asked, 3u);
+  buffers.expectScaled(0.5f);
+}
+
+TEST(CpuKernel, AnExecutorMayUseFewerThreadsThanItIsAskedFor) {
+  Execution execution{.threads = 5};
+  execution.executor = [](const std::function<void()> &work, unsigned) { work(); };
+  Buffers buffers(37);
+  ASSERT_TRUE(scaleKernel().run(buffers.arguments, {}, execution));
+  buffers.expectScaled(0.5f);
+}
+
+TEST(CpuKernel, AnExecutorThatDoesNotWorkIsAnError) {
+  Execution execution{.threads = 2};
+  execution.executor = [](const std::function<void()> &, unsigned) {};
+  Buffers buffers(37);
+  Status done = scaleKernel().run(buffers.arguments, {}, execution);
+  ASSERT_FALSE(done);
+  EXPECT_THAT(done.error().message(),
+              testing::AllOf(HasSubstr("executor"), HasSubstr("222 of 222 pieces")));
+}
+
 TEST(CpuKernel, ScaleDefaultsToOneOverTheRootOfTheHeadDim) {
   Buffers buffers(3);
   ASSERT_TRUE(scaleKernel().run(buffers.arguments));

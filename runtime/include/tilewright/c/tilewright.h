@@ -43,7 +43,7 @@ extern "C" {
 #endif
 
 /* Grows when a function or a structure of this header changes its meaning or layout. */
-#define TILEWRIGHT_C_ABI_VERSION 1
+#define TILEWRIGHT_C_ABI_VERSION 2
 
 /* The version that the library was built with; a program compares it with the macro's. */
 TILEWRIGHT_C_EXPORT uint32_t tilewright_c_abi_version(void);
@@ -197,10 +197,18 @@ typedef struct tilewright_arguments {
   size_t tensor_count;
 } tilewright_arguments;
 
+/* A host's own threads for CPU kernels. Calls work(argument) on up to `count` threads at once, the
+ * caller's among them if it likes, and returns when all these calls have; a call returns once there
+ * is nothing left to do. Each thread has at least 5 MiB of stack. `context` is the host's own. */
+typedef void (*tilewright_executor)(void *context, void (*work)(void *argument), void *argument,
+                                    uint32_t count);
+
 /* How a launch is executed; all zero is the default. */
 typedef struct tilewright_execution {
   uint32_t threads; /* of a CPU kernel; 0: as many as the machine has */
   void *stream;     /* of a GPU kernel: a CUstream (or cudaStream_t); NULL: the default stream */
+  tilewright_executor executor; /* of a CPU kernel; NULL: threads of the library's own */
+  void *executor_context;
 } tilewright_execution;
 
 /* Computes attention: a CPU kernel before it returns, a GPU kernel on the stream. Everything is
