@@ -82,8 +82,8 @@ void AmxEmitter::emitBlock(AmxLoop loop) {
                     return std::pair(row, b.index(k * amxDepth));
                   });
 
-  b.forEachGroup(queries, [&](Value lane, int64_t vectors) {
-    emitSoftmax(loop, scores, weights, lane, vectors);
+  b.forEachGroup(queries, [&](QueryGroup group) {
+    emitSoftmax(loop, scores, weights, group.lane, group.vectors);
   });
 
   Value values = packedBlock(b, scalars.lookup(program.packedValue), positionOf(loop.value));

@@ -43,6 +43,8 @@ void LaneCode::moveTo(Value newColumn) {
 }
 
 void LaneCode::hoist(Value tile) {
+  for (Value source : homes->sourcesOf(tile))
+    slices[source] = sliceOf(source);
   llvm::DenseSet<Value> seen;
   SmallVector<Value> worklist = {tile};
   while (!worklist.empty()) {
@@ -95,9 +97,15 @@ Value LaneCode::evaluate(Value root) {
   return known(root);
 }
 
+Value LaneCode::sliceOf(Value tile) const {
+  if (Value known = slices.lookup(tile))
+    return known;
+  return first ? b->slice(homes->bufferOf(tile), first) : homes->bufferOf(tile);
+}
+
 Value LaneCode::load(Value tile) {
   const bool isRow = cast<RankedTensorType>(tile.getType()).getRank() == 1;
-  Value value = b->load(homes->bufferOf(tile), isRow ? b->index(0) : column, lane);
+  Value value = b->load(sliceOf(tile), isRow ? b->index(0) : column, lane);
   const Type element = elementOf(tile), resting = homes->restingType(element);
   if (element == resting)
     return value;
@@ -116,8 +124,10 @@ Value LaneCode::emit(OpResult tile) {
         return isTile(op.getSource()) ? known(op.getSource()) : scalars->lookup(op.getSource());
       })
       .Case([&](tile::CoordOp op) {
-        Value position = arith::AddIOp::create(*b, scalars->lookup(op.getFirst()),
-                                               op.getDim() == 0 ? lane : column);
+        Value position = scalars->lookup(op.getFirst());
+        if (op.getDim() == 0 && first)
+          position = arith::AddIOp::create(*b, position, first);
+        position = arith::AddIOp::create(*b, position, op.getDim() == 0 ? lane : column);
         position = arith::IndexCastOp::create(*b, element, position);
         if (op.getDim() == 1)
           return position;
@@ -259,21 +269,26 @@ Value LaneCode::emitGather(tile::GatherOp gather) {
   return branch.getResult(0);
 }
 
+void tilewright::emitGroupInto(VectorBuilder &b, const Homes &homes, const IRMapping &scalars,
+                               Value tile, QueryGroup group, Value part) {
+  auto type = cast<MemRefType>(part.getType());
+  SmallVector<Value> lanes;
+  SmallVector<LaneCode> code;
+  for (int64_t j = 0; j < group.vectors; ++j) {
+    lanes.push_back(b.offset(group.lane, j * b.shape.lanes));
+    code.emplace_back(b, homes, scalars, lanes[j], group.first).hoist(tile);
+  }
+  b.loop(b.index(0), b.index(type.getDimSize(0)), 1, [&](Value column) {
+    for (int64_t j = 0; j < group.vectors; ++j) {
+      code[j].moveTo(column);
+      b.store(code[j].restingVector(tile, type.getElementType()), part, column, lanes[j]);
+    }
+  });
+}
+
 void tilewright::emitInto(VectorBuilder &b, const Homes &homes, const IRMapping &scalars,
                           Value tile, Value buffer) {
-  auto type = cast<RankedTensorType>(tile.getType());
-  const Type element = cast<MemRefType>(buffer.getType()).getElementType();
-  const int64_t columns = cast<MemRefType>(buffer.getType()).getDimSize(0);
-  b.forEachGroup(b.shape.padded(type.getDimSize(0)), [&](Value lane, int64_t vectors) {
-    SmallVector<LaneCode> code;
-    for (int64_t j = 0; j < vectors; ++j)
-      code.emplace_back(b, homes, scalars, b.offset(lane, j * b.shape.lanes)).hoist(tile);
-    b.loop(b.index(0), b.index(columns), 1, [&](Value column) {
-      for (int64_t j = 0; j < vectors; ++j) {
-        code[j].moveTo(column);
-        b.store(code[j].restingVector(tile, element), buffer, column,
-                b.offset(lane, j * b.shape.lanes));
-      }
-    });
+  b.forEachGroup(cast<RankedTensorType>(tile.getType()).getDimSize(0), [&](QueryGroup group) {
+    emitGroupInto(b, homes, scalars, tile, group, b.slice(buffer, group.first));
   });
 }

@@ -20,13 +20,14 @@
 
 namespace tilewright {
 
-/// Evaluates tiles for one vector of queries, the one that starts at `lane`.
+/// Evaluates tiles for one vector of queries, the one that starts at `lane` of the group of queries
+/// from `first` on.
 class LaneCode {
 public:
   /// `scalars` maps the program's scalars to the function's.
   LaneCode(VectorBuilder &builder, const Homes &homes, const mlir::IRMapping &scalars,
-           mlir::Value lane)
-      : b(&builder), homes(&homes), scalars(&scalars), lane(lane) {}
+           mlir::Value lane, mlir::Value first = {})
+      : b(&builder), homes(&homes), scalars(&scalars), lane(lane), first(first) {}
 
   /// Computes here whatever `tile` is made from that is the same for all columns.
   void hoist(mlir::Value tile);
@@ -43,8 +44,10 @@ private:
   VectorBuilder *b;
   const Homes *homes;
   const mlir::IRMapping *scalars;
-  mlir::Value lane;
+  mlir::Value lane, first;
   mlir::Value column;
+  /// The parts of homes that hold the group, as far as their addresses are computed already.
+  llvm::DenseMap<mlir::Value, mlir::Value> slices;
   /// Values, of which those that all queries share are scalars.
   llvm::DenseMap<mlir::Value, mlir::Value> forAllColumns, inColumn;
 
@@ -54,11 +57,16 @@ private:
   bool isConsecutive(mlir::Value tile) const;
   mlir::Value emitGather(tile::GatherOp gather);
   mlir::Value emitElementwise(mlir::Operation *op);
+  mlir::Value sliceOf(mlir::Value tile) const;
   mlir::Value load(mlir::Value tile);
   mlir::Value asVector(mlir::Value value);
 };
 
-/// Evaluates `tile` into `buffer`, column by column.
+/// Evaluates a group of `tile` into `part`, the slice of its home, column by column.
+void emitGroupInto(VectorBuilder &builder, const Homes &homes, const mlir::IRMapping &scalars,
+                   mlir::Value tile, QueryGroup group, mlir::Value part);
+
+/// Evaluates `tile` into `buffer`.
 void emitInto(VectorBuilder &builder, const Homes &homes, const mlir::IRMapping &scalars,
               mlir::Value tile, mlir::Value buffer);
 

@@ -101,10 +101,29 @@ Type Homes::restingType(Type element) const {
   return element.isInteger(1) ? builder.getI8Type() : element;
 }
 
-MemRefType Homes::bufferType(RankedTensorType tile, Type element) const {
+MemRefType Homes::groupType(RankedTensorType tile, Type element) const {
   const int64_t columns =
       tile.getRank() == 2 ? llvm::alignTo(tile.getDimSize(1), builder.shape.columnMultiple) : 1;
-  return MemRefType::get({columns, builder.shape.padded(tile.getDimSize(0))}, element);
+  return MemRefType::get({columns, builder.shape.groupWidth(tile.getDimSize(0))}, element);
+}
+
+MemRefType Homes::bufferType(RankedTensorType tile, Type element) const {
+  const MemRefType one = groupType(tile, element);
+  if (isOneGroup(tile))
+    return one;
+  const int64_t columns = one.getDimSize(0), width = one.getDimSize(1);
+  const int64_t groups = (tile.getDimSize(0) + width - 1) / width;
+  return MemRefType::get({groups, columns, width}, element);
+}
+
+bool Homes::isOneGroup(RankedTensorType tile) const {
+  return tile.getDimSize(0) <= builder.shape.groupWidth(tile.getDimSize(0));
+}
+
+MemRefType Homes::homeType(Value tile) const {
+  auto type = cast<RankedTensorType>(tile.getType());
+  const Type element = restingType(type.getElementType());
+  return forOneGroup.contains(tile) ? groupType(type, element) : bufferType(type, element);
 }
 
 Value Homes::acquire(MemRefType type) {
@@ -132,8 +151,7 @@ void Homes::closeScope(size_t scope) {
 }
 
 Value Homes::settle(Value tile) {
-  auto type = cast<RankedTensorType>(tile.getType());
-  Value buffer = acquire(bufferType(type, restingType(type.getElementType())));
+  Value buffer = acquire(homeType(tile));
   settle(tile, buffer);
   return buffer;
 }
@@ -168,8 +186,7 @@ Value Homes::takeOver(Value result, Value source, Operation *op, Value except) {
     auto type = cast<RankedTensorType>(result.getType());
     if (buffer == except || owners.lookup(buffer) != tile ||
         cast<RankedTensorType>(tile.getType()).getShape() != type.getShape() ||
-        buffer.getType() != bufferType(type, restingType(type.getElementType())) ||
-        !isLastReader(op, tile))
+        buffer.getType() != homeType(result) || !isLastReader(op, tile))
       continue;
     settle(result, buffer);
     return buffer;
@@ -177,10 +194,8 @@ Value Homes::takeOver(Value result, Value source, Operation *op, Value except) {
   return {};
 }
 
-bool Homes::isLastReader(Operation *op, Value tile) const {
-  Block *block = tile.getParentBlock();
-  if (op->getBlock() != block)
-    return false;
+SmallVector<Operation *> Homes::readersOf(Value tile) const {
+  SmallVector<Operation *> readers;
   SmallVector<Value> worklist = {tile};
   llvm::DenseSet<Value> seen;
   while (!worklist.empty()) {
@@ -188,14 +203,18 @@ bool Homes::isLastReader(Operation *op, Value tile) const {
     if (!seen.insert(value).second)
       continue;
     for (Operation *user : value.getUsers()) {
-      if (isEvaluatedOnUse(user)) {
+      if (isEvaluatedOnUse(user))
         llvm::append_range(worklist, user->getResults());
-        continue;
-      }
-      Operation *ancestor = block->findAncestorOpInBlock(*user);
-      if (user != op && !ancestor->isBeforeInBlock(op))
-        return false;
+      else
+        readers.push_back(user);
     }
   }
-  return true;
+  return readers;
+}
+
+bool Homes::isLastReader(Operation *op, Value tile) const {
+  Block *block = tile.getParentBlock();
+  return op->getBlock() == block && llvm::all_of(readersOf(tile), [&](Operation *reader) {
+           return reader == op || block->findAncestorOpInBlock(*reader)->isBeforeInBlock(op);
+         });
 }

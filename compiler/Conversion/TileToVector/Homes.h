@@ -15,7 +15,9 @@
 //   nowhere: they are evaluated, lane by lane, where somebody needs them
 //
 // A tile of queries x columns rests as [column][query], the queries padded to whole vectors; one
-// value a query rests as [1][query]. f16 and bf16 rest widened to f32, i1 as bytes. An op takes
+// value a query rests as [1][query]. More queries than a register tile has rest group by group, as
+// [group][column][query], and what only the ops of one run over the groups need has a home for one
+// group. f16 and bf16 rest widened to f32, i1 as bytes. An op takes
 // over the home of an operand only if nobody reads the operand later; a tile that would have to be
 // in two places, or in one place with another, is refused.
 //
@@ -49,6 +51,8 @@ public:
   /// The step that takes the product's scores while they are in registers, if there is one.
   tile::SoftmaxStepOp stepOf(tile::MmaOp product) const { return steps.lookup(product); }
   tile::MmaOp productOf(tile::SoftmaxStepOp step) const { return products.lookup(step); }
+  /// The ops that read a tile or what is evaluated from it.
+  llvm::SmallVector<mlir::Operation *> readersOf(mlir::Value tile) const;
   /// Whether the tile's elements differ along its columns.
   bool dependsOnColumn(mlir::Value tile) const { return columnDependent.contains(tile); }
 
@@ -58,8 +62,13 @@ public:
   const View *viewOf(mlir::Value tile) const;
   void setView(mlir::Value tile, View view) { views[tile] = view; }
 
-  /// The scratch type of a tile with elements of `element`.
+  /// States that the tile's home need not hold more than one group at a time.
+  void keepForOneGroup(mlir::Value tile) { forOneGroup.insert(tile); }
+
+  /// The scratch type of a tile with elements of `element`, and of one group of it.
   mlir::MemRefType bufferType(mlir::RankedTensorType tile, mlir::Type element) const;
+  mlir::MemRefType groupType(mlir::RankedTensorType tile, mlir::Type element) const;
+  bool isOneGroup(mlir::RankedTensorType tile) const;
   mlir::Type restingType(mlir::Type element) const;
 
   /// Scratch of this type until the end of the current scope.
@@ -86,7 +95,7 @@ private:
   VectorBuilder &builder;
   llvm::DenseMap<tile::MmaOp, tile::SoftmaxStepOp> steps;
   llvm::DenseMap<tile::SoftmaxStepOp, tile::MmaOp> products;
-  llvm::DenseSet<mlir::Value> columnDependent;
+  llvm::DenseSet<mlir::Value> columnDependent, forOneGroup;
   llvm::DenseMap<mlir::Value, mlir::Value> buffers;
   llvm::DenseMap<mlir::Value, mlir::Value> owners;
   llvm::DenseMap<mlir::Value, View> views;
@@ -95,6 +104,7 @@ private:
   uint64_t scratchBytes = 0;
 
   void fuse(tile::SoftmaxStepOp step);
+  mlir::MemRefType homeType(mlir::Value tile) const;
   bool isLastReader(mlir::Operation *op, mlir::Value tile) const;
 };
 

@@ -146,39 +146,40 @@ void tilewright::emitLoad(VectorBuilder &b, View view, RankedTensorType tile, Va
       tile.getRank() == 2 && isVectorElement(element) ? columns / lanes * lanes : 0;
 
   // One element at a time: columns that fill no vector, and queries that fill none.
-  const auto loadElements = [&](Value lane, int64_t firstColumn) {
+  const auto loadElements = [&](Value part, Value first, Value lane, int64_t firstColumn) {
     Value zero = b.constant(cast<TypedAttr>(b.getZeroAttr(resting)));
-    Value end = b.offset(lane, lanes);
-    Value valid = arith::MaxSIOp::create(b, arith::MinSIOp::create(b, view.count, end), lane);
+    Value end = b.offset(lane, lanes), count = arith::SubIOp::create(b, view.count, first);
+    Value valid = arith::MaxSIOp::create(b, arith::MinSIOp::create(b, count, end), lane);
     const auto forEachColumn = [&](function_ref<void(Value)> body) {
       b.loop(b.index(firstColumn), b.index(columns), 1, body);
     };
     b.loop(lane, valid, 1, [&](Value query) {
-      const SmallVector<Value> row = indicesOf(b, view, query);
+      const SmallVector<Value> row = indicesOf(b, view, arith::AddIOp::create(b, first, query));
       forEachColumn([&](Value column) {
         Value value =
             memref::LoadOp::create(b, view.rows, tile.getRank() == 2 ? with(row, column) : row);
-        memref::StoreOp::create(b, asResting(b, value, resting), buffer, ValueRange{column, query});
+        memref::StoreOp::create(b, asResting(b, value, resting), part, ValueRange{column, query});
       });
     });
     b.loop(valid, end, 1, [&](Value query) {
-      forEachColumn([&](Value column) {
-        memref::StoreOp::create(b, zero, buffer, ValueRange{column, query});
-      });
+      forEachColumn(
+          [&](Value column) { memref::StoreOp::create(b, zero, part, ValueRange{column, query}); });
     });
   };
 
-  b.loop(b.index(0), b.index(type.getDimSize(1)), lanes, [&](Value lane) {
+  b.forEachVector(tile.getDimSize(0), [&](Value first, Value lane) {
+    Value part = b.slice(buffer, first);
     if (whole == 0)
-      return loadElements(lane, 0);
+      return loadElements(part, first, lane, 0);
+    Value query = arith::AddIOp::create(b, first, lane);
     Value isFull =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::sle, b.offset(lane, lanes), view.count);
+        arith::CmpIOp::create(b, arith::CmpIPredicate::sle, b.offset(query, lanes), view.count);
     b.branch(
         isFull,
         [&] {
           SmallVector<SmallVector<Value>> places;
           for (int64_t i = 0; i < lanes; ++i)
-            places.push_back(indicesOf(b, view, b.offset(lane, i)));
+            places.push_back(indicesOf(b, view, b.offset(query, i)));
           b.loop(b.index(0), b.index(whole), lanes, [&](Value column) {
             SmallVector<Value> rows;
             for (const SmallVector<Value> &place : places) {
@@ -187,12 +188,12 @@ void tilewright::emitLoad(VectorBuilder &b, View view, RankedTensorType tile, Va
               rows.push_back(isa<FloatType>(resting) ? b.widen(row, resting) : row);
             }
             for (auto [i, vector] : llvm::enumerate(transpose(b, rows)))
-              b.store(vector, buffer, b.offset(column, i), lane);
+              b.store(vector, part, b.offset(column, i), lane);
           });
           if (whole < columns)
-            loadElements(lane, whole);
+            loadElements(part, first, lane, whole);
         },
-        [&] { loadElements(lane, 0); });
+        [&] { loadElements(part, first, lane, 0); });
   });
 }
 
@@ -203,9 +204,10 @@ void tilewright::emitStore(VectorBuilder &b, const Homes &homes, const IRMapping
   const int64_t whole =
       type.getRank() == 2 && isVectorElement(type.getElementType()) ? columns / lanes * lanes : 0;
 
-  b.loop(b.index(0), b.index(b.shape.padded(type.getDimSize(0))), lanes, [&](Value lane) {
-    LaneCode code(b, homes, scalars, lane);
+  const auto storeVector = [&](Value first, Value lane) {
+    LaneCode code(b, homes, scalars, lane, first);
     code.hoist(tile);
+    Value query = arith::AddIOp::create(b, first, lane);
     // LLVM moves elements of bf16 about by way of f32; those of i16 it just moves.
     const Type element = type.getElementType();
     const Type moved = element.isBF16() ? b.getI16Type() : element;
@@ -219,11 +221,11 @@ void tilewright::emitStore(VectorBuilder &b, const Homes &homes, const IRMapping
     };
     SmallVector<SmallVector<Value>> places;
     for (int64_t i = 0; i < lanes; ++i)
-      places.push_back(indicesOf(b, view, b.offset(lane, i)));
+      places.push_back(indicesOf(b, view, b.offset(query, i)));
     const auto forEachQuery = [&](function_ref<void(int64_t)> body) {
       for (int64_t i = 0; i < lanes; ++i) {
         Value exists =
-            arith::CmpIOp::create(b, arith::CmpIPredicate::slt, b.offset(lane, i), view.count);
+            arith::CmpIOp::create(b, arith::CmpIPredicate::slt, b.offset(query, i), view.count);
         b.branch(exists, [&] { body(i); });
       }
     };
@@ -247,5 +249,6 @@ void tilewright::emitStore(VectorBuilder &b, const Homes &homes, const IRMapping
                                   type.getRank() == 2 ? with(places[i], column) : places[i]);
         });
       });
-  });
+  };
+  b.forEachVector(type.getDimSize(0), storeVector, view.count);
 }

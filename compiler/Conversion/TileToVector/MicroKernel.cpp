@@ -6,12 +6,17 @@
 
 #include "compiler/Conversion/TileToVector/MicroKernel.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
 using namespace mlir;
 using namespace tilewright;
 
 /// More rows than this need more registers for addresses than there are.
 static constexpr int64_t maxRows = 8;
 static constexpr int64_t cacheLineBits = 512;
+/// Steps of an iteration of a whole tile's depth loop, which then ends after few enough iterations
+/// for a processor to predict.
+static constexpr int64_t stepsOfIteration = 4;
 
 namespace {
 /// Emits the register tiles of one group of queries.
@@ -24,24 +29,25 @@ struct RegisterTile {
   FinishRow finish;
 
   /// What the tile at rows n[0], n[1], ... reads of rhs, with the part of the addresses that the
-  /// depth loop does not change computed here.
+  /// depth loop does not change computed here. Rows that are columns of rhs are neighbours: they
+  /// share one address, which leaves registers to others.
   SmallVector<Value> windowsOf(ArrayRef<Value> n) {
-    const int64_t depth = product.depth.limit;
-    return llvm::map_to_vector(n, [&](Value row) {
-      return product.rhsIsRowsByDepth ? b.window(product.rhs, row, b.index(0), 1, depth)
-                                      : b.window(product.rhs, b.index(0), row, depth, 1);
-    });
+    const int64_t depth = product.depth.limit, rows = n.size();
+    if (!product.rhsIsRowsByDepth)
+      return SmallVector<Value>(rows, b.window(product.rhs, b.index(0), n.front(), depth, rows));
+    return llvm::map_to_vector(
+        n, [&](Value row) { return b.window(product.rhs, row, b.index(0), 1, depth); });
   }
 
   /// One step of the depth.
-  SmallVector<Value> step(int64_t rows, ArrayRef<Value> windows, Value x, ValueRange sums) {
+  SmallVector<Value> step(ArrayRef<Value> windows, Value x, ValueRange sums) {
     SmallVector<Value> result, lhs;
     for (int64_t j = 0; j < vectors; ++j)
       lhs.push_back(b.load(product.lhs, x, b.offset(lane, j * b.shape.lanes)));
-    for (int64_t r = 0; r < rows; ++r) {
-      const Value zero = b.index(0);
-      Value scalar = memref::LoadOp::create(
-          b, windows[r], product.rhsIsRowsByDepth ? ValueRange{zero, x} : ValueRange{x, zero});
+    for (auto [r, window] : llvm::enumerate(windows)) {
+      Value scalar = memref::LoadOp::create(b, window,
+                                            product.rhsIsRowsByDepth ? ValueRange{b.index(0), x}
+                                                                     : ValueRange{x, b.index(r)});
       Value factor = b.broadcast(b.widen(scalar, product.type));
       for (int64_t j = 0; j < vectors; ++j)
         result.push_back(b.multiplyAdd(factor, lhs[j], sums[r * vectors + j]));
@@ -49,13 +55,42 @@ struct RegisterTile {
     return result;
   }
 
+  /// Steps from x on, one after the other: LLVM would begin the next before it ends one, and that
+  /// takes more registers than AVX2 has. Loads do not cross an instruction that may do anything.
+  SmallVector<Value> steps(int64_t count, ArrayRef<Value> windows, Value x, ValueRange sums) {
+    SmallVector<Value> result = llvm::to_vector(sums);
+    for (int64_t i = 0; i < count; ++i) {
+      if (i > 0)
+        LLVM::InlineAsmOp::create(b, TypeRange{}, ValueRange{}, "", "~{memory}",
+                                  /*has_side_effects=*/true, /*is_align_stack=*/false,
+                                  LLVM::TailCallKind::None, LLVM::AsmDialectAttr{}, ArrayAttr{});
+      result = step(windows, b.offset(x, i), result);
+    }
+    return result;
+  }
+
   SmallVector<Value> sumOverDepth(ArrayRef<Value> n, SmallVector<Value> sums) {
     const SmallVector<Value> windows = windowsOf(n);
-    Value depth = product.depth.count ? product.depth.count : b.index(product.depth.limit);
-    // One step an iteration: unrolled, LLVM mixes two steps, which takes more registers than AVX2
-    // has.
-    return b.loop(b.index(0), depth, 1, sums,
-                  [&](Value x, ValueRange sums) { return step(n.size(), windows, x, sums); });
+    const auto loop = [&](Value low, Value high, int64_t count) {
+      return b.loop(low, high, count, sums,
+                    [&](Value x, ValueRange sums) { return steps(count, windows, x, sums); });
+    };
+    const auto [limit, count] = product.depth;
+    if (static_cast<int64_t>(n.size()) < rowsFor(vectors))
+      return loop(b.index(0), count ? count : b.index(limit), 1);
+    if (!count) {
+      const int64_t main = limit / stepsOfIteration * stepsOfIteration;
+      if (main > 0)
+        sums = loop(b.index(0), b.index(main), stepsOfIteration);
+      return steps(limit - main, windows, b.index(main), sums);
+    }
+    Value main = b.index(0);
+    if (limit >= stepsOfIteration) {
+      main = arith::SubIOp::create(b, count,
+                                   arith::RemUIOp::create(b, count, b.index(stepsOfIteration)));
+      sums = loop(b.index(0), main, stepsOfIteration);
+    }
+    return loop(main, count, 1);
   }
 
   void fetch(Value n) {

@@ -13,78 +13,78 @@ using namespace mlir;
 using namespace tilewright;
 
 void tilewright::emitSoftmaxStep(VectorBuilder &b, tile::SoftmaxStepOp step, const Homes &homes,
-                                 const IRMapping &scalars, tile::MmaOp root,
-                                 const Product *scores) {
+                                 const IRMapping &scalars, tile::MmaOp root, const Product *scores,
+                                 QueryGroup group) {
   const auto type = step.getScores().getType();
-  const int64_t keys = type.getDimSize(1);
-  const Value weights = homes.bufferOf(step.getWeights());
+  const int64_t keys = type.getDimSize(1), vectors = group.vectors;
+  const auto partOf = [&](Value tile) { return b.slice(homes.bufferOf(tile), group.first); };
+  const Value weights = partOf(step.getWeights()), alphas = partOf(step.getAlpha()),
+              references = partOf(step.getNewReference()), newSum = partOf(step.getNewSum());
   const Value zeroRow = b.index(0);
 
-  b.forEachGroup(b.shape.padded(type.getDimSize(0)), [&](Value lane, int64_t vectors) {
-    SmallVector<LaneCode> columns;
-    SmallVector<Value> lanes, reference, sum;
-    for (int64_t j = 0; j < vectors; ++j) {
-      lanes.push_back(b.offset(lane, j * b.shape.lanes));
-      LaneCode &column = columns.emplace_back(b, homes, scalars, lanes[j]);
-      column.hoist(step.getScores());
-      if (root && root.getAccumulator())
-        column.hoist(root.getAccumulator());
-      reference.push_back(column.vector(step.getReference()));
-      sum.push_back(column.vector(step.getSum()));
-    }
+  SmallVector<LaneCode> columns;
+  SmallVector<Value> lanes, reference, sum;
+  for (int64_t j = 0; j < vectors; ++j) {
+    lanes.push_back(b.offset(group.lane, j * b.shape.lanes));
+    LaneCode &column = columns.emplace_back(b, homes, scalars, lanes[j], group.first);
+    column.hoist(step.getScores());
+    if (root && root.getAccumulator())
+      column.hoist(root.getAccumulator());
+    reference.push_back(column.vector(step.getReference()));
+    sum.push_back(column.vector(step.getSum()));
+  }
 
-    // First pass: scores and their maximum.
-    const auto takeScores = [&](Value key, ValueRange sums, ValueRange maxima) {
-      SmallVector<Value> result;
-      for (auto [j, column] : llvm::enumerate(columns)) {
-        column.moveTo(key);
-        if (root)
-          column.define(root.getResult(), sums[j]);
-        Value score = column.vector(step.getScores());
-        if (homes.bufferOf(step.getScores()) != weights)
-          b.store(score, weights, key, lanes[j]);
-        result.push_back(b.maximum(score, maxima[j]));
-      }
-      return result;
+  // First pass: scores and their maximum.
+  const auto takeScores = [&](Value key, ValueRange sums, ValueRange maxima) {
+    SmallVector<Value> result;
+    for (auto [j, column] : llvm::enumerate(columns)) {
+      column.moveTo(key);
+      if (root)
+        column.define(root.getResult(), sums[j]);
+      Value score = column.vector(step.getScores());
+      if (homes.bufferOf(step.getScores()) != homes.bufferOf(step.getWeights()))
+        b.store(score, weights, key, lanes[j]);
+      result.push_back(b.maximum(score, maxima[j]));
+    }
+    return result;
+  };
+  SmallVector<Value> maximum;
+  if (root) {
+    const auto start = [&](Value key, int64_t j) {
+      if (!root.getAccumulator())
+        return b.real(b.vectorOf(type.getElementType()), 0);
+      columns[j].moveTo(key);
+      return columns[j].vector(root.getAccumulator());
     };
-    SmallVector<Value> maximum;
-    if (root) {
-      const auto start = [&](Value key, int64_t j) {
-        if (!root.getAccumulator())
-          return b.real(b.vectorOf(type.getElementType()), 0);
-        columns[j].moveTo(key);
-        return columns[j].vector(root.getAccumulator());
-      };
-      maximum = emitProduct(b, *scores, lane, vectors, start, reference, takeScores);
-    } else {
-      maximum = b.loop(b.index(0), b.index(keys), 1, reference,
-                       [&](Value key, ValueRange maxima) { return takeScores(key, {}, maxima); });
-    }
+    maximum = emitProduct(b, *scores, group.lane, vectors, start, reference, takeScores);
+  } else {
+    maximum = b.loop(b.index(0), b.index(keys), 1, reference,
+                     [&](Value key, ValueRange maxima) { return takeScores(key, {}, maxima); });
+  }
 
-    // A row without a visible key has no reference: subtracting 0 leaves its scores -inf.
-    SmallVector<Value> shift;
+  // A row without a visible key has no reference: subtracting 0 leaves its scores -inf.
+  SmallVector<Value> shift;
+  for (int64_t j = 0; j < vectors; ++j) {
+    const Type vector = maximum[j].getType();
+    Value none = b.real(vector, -std::numeric_limits<double>::infinity());
+    shift.push_back(
+        b.choose(arith::CmpFPredicate::OEQ, maximum[j], none, b.real(vector, 0), maximum[j]));
+    Value alpha = exponentialOfDifference(b, reference[j], shift[j]);
+    b.store(alpha, alphas, zeroRow, lanes[j]);
+    b.store(maximum[j], references, zeroRow, lanes[j]);
+    sum[j] = b.multiply(sum[j], alpha);
+  }
+
+  // Second pass: weights and their sum.
+  sum = b.loop(b.index(0), b.index(keys), 1, sum, [&](Value key, ValueRange sums) {
+    SmallVector<Value> result;
     for (int64_t j = 0; j < vectors; ++j) {
-      const Type vector = maximum[j].getType();
-      Value none = b.real(vector, -std::numeric_limits<double>::infinity());
-      shift.push_back(
-          b.choose(arith::CmpFPredicate::OEQ, maximum[j], none, b.real(vector, 0), maximum[j]));
-      Value alpha = exponentialOfDifference(b, reference[j], shift[j]);
-      b.store(alpha, homes.bufferOf(step.getAlpha()), zeroRow, lanes[j]);
-      b.store(maximum[j], homes.bufferOf(step.getNewReference()), zeroRow, lanes[j]);
-      sum[j] = b.multiply(sum[j], alpha);
+      Value weight = exponentialOfDifference(b, b.load(weights, key, lanes[j]), shift[j]);
+      b.store(weight, weights, key, lanes[j]);
+      result.push_back(b.add(sums[j], weight));
     }
-
-    // Second pass: weights and their sum.
-    sum = b.loop(b.index(0), b.index(keys), 1, sum, [&](Value key, ValueRange sums) {
-      SmallVector<Value> result;
-      for (int64_t j = 0; j < vectors; ++j) {
-        Value weight = exponentialOfDifference(b, b.load(weights, key, lanes[j]), shift[j]);
-        b.store(weight, weights, key, lanes[j]);
-        result.push_back(b.add(sums[j], weight));
-      }
-      return result;
-    });
-    for (int64_t j = 0; j < vectors; ++j)
-      b.store(sum[j], homes.bufferOf(step.getNewSum()), zeroRow, lanes[j]);
+    return result;
   });
+  for (int64_t j = 0; j < vectors; ++j)
+    b.store(sum[j], newSum, zeroRow, lanes[j]);
 }

@@ -12,13 +12,14 @@
 
 namespace tilewright {
 
-/// Emits one step, with a running maximum as reference, into the homes of the step's results.
-/// Scores are first evaluated and stored where the weights will be, together with their maximum;
-/// then a second pass turns them into weights. `scores`, if given, is the product at the root of
-/// the scores: then the first pass is the end of each register tile, before its sums leave the
-/// registers.
+/// Emits one step for a group of queries, with a running maximum as reference, into the homes of
+/// the step's results. Scores are first evaluated and stored where the weights will be, together
+/// with their maximum; then a second pass turns them into weights. `scores`, if given, is the
+/// product at the root of the scores: then the first pass is the end of each register tile, before
+/// its sums leave the registers.
 void emitSoftmaxStep(VectorBuilder &builder, tile::SoftmaxStepOp step, const Homes &homes,
-                     const mlir::IRMapping &scalars, tile::MmaOp root, const Product *scores);
+                     const mlir::IRMapping &scalars, tile::MmaOp root, const Product *scores,
+                     QueryGroup group);
 
 } // namespace tilewright
 

@@ -126,18 +126,25 @@ namespace {
 class Walk {
 public:
   Walk(VectorBuilder &b, Block &program, IRMapping &scalars, const AmxProgram *amx)
-      : b(b), scalars(scalars), homes(b, &program), amx(amx) {
+      : b(b), program(program), scalars(scalars), homes(b, &program), amx(amx) {
     if (amx)
       amxEmitter.emplace(b, homes, this->scalars, *amx);
   }
 
   LogicalResult emit(Block &block) {
+    Run run;
     for (Operation &op : block.without_terminator()) {
+      if (!run.takes(op))
+        emit(std::exchange(run, {}));
       b.setLoc(op.getLoc());
       LogicalResult result =
           TypeSwitch<Operation *, LogicalResult>(&op)
-              .Case<tile::LoadOp, tile::StoreOp, tile::MmaOp, tile::SoftmaxStepOp, scf::ForOp>(
-                  [&](auto op) { return emit(op); })
+              .Case<tile::LoadOp, tile::StoreOp, scf::ForOp>([&](auto op) { return emit(op); })
+              .Case<tile::MmaOp, tile::SoftmaxStepOp>([&](Operation *op) {
+                if (!homes.isEvaluatedOnUse(op))
+                  run.ops.push_back(op);
+                return success();
+              })
               .Default([&](Operation *op) {
                 if (llvm::none_of(op->getResults(), isTile))
                   b.clone(*op, scalars);
@@ -146,17 +153,41 @@ public:
       if (failed(result))
         return failure();
     }
+    emit(run);
     return success();
   }
 
   uint64_t getScratchBytes() const { return homes.getScratchBytes(); }
 
 private:
+  /// Products and softmax steps on the same number of queries. All that they do with a query
+  /// depends on that query alone, and on tensors in memory: so each group of queries goes through
+  /// the whole run before the next, its scores stay in the first-level cache, and the keys and
+  /// values of a block serve all groups.
+  struct Run {
+    SmallVector<Operation *> ops;
+
+    int64_t queries() const {
+      return cast<RankedTensorType>(ops.front()->getResultTypes().front()).getDimSize(0);
+    }
+    /// Whether the run can go on after `op`, or with it.
+    bool takes(Operation &op) const {
+      if (ops.empty())
+        return true;
+      if (isa<tile::MmaOp, tile::SoftmaxStepOp>(op))
+        return cast<RankedTensorType>(op.getResultTypes().front()).getDimSize(0) == queries();
+      return !isa<tile::StoreOp, scf::ForOp>(op);
+    }
+  };
+
   VectorBuilder &b;
+  Block &program;
   IRMapping &scalars;
   Homes homes;
   const AmxProgram *amx;
   std::optional<AmxEmitter> amxEmitter;
+  /// How many queries of tiles of so many are stored, where that is known.
+  llvm::DenseMap<int64_t, Value> used;
 
   Value scalar(Value value) { return scalars.lookup(value); }
   SmallVector<Value> scalarsOf(ValueRange values) {
@@ -191,70 +222,127 @@ private:
     return success();
   }
 
-  /// The product's operands where the register tile reads them.
+  void emit(const Run &run) {
+    if (run.ops.empty())
+      return;
+    const auto isInRun = [&](Operation *op) { return llvm::is_contained(run.ops, op); };
+    for (Operation *op : run.ops)
+      for (Value result : op->getResults())
+        if (llvm::all_of(homes.readersOf(result), isInRun))
+          homes.keepForOneGroup(result);
+    // All homes are found before any code uses them, and what groups share is computed once.
+    llvm::DenseMap<Operation *, Product> products;
+    for (Operation *op : run.ops) {
+      b.setLoc(op->getLoc());
+      if (auto product = dyn_cast<tile::MmaOp>(op)) {
+        products[op] = operandsOf(product);
+        if (!product.getAccumulator() ||
+            !homes.takeOver(product.getResult(), product.getAccumulator(), op, products[op].lhs))
+          homes.settle(product.getResult());
+        continue;
+      }
+      auto step = cast<tile::SoftmaxStepOp>(op);
+      if (tile::MmaOp root = homes.productOf(step)) {
+        products[op] = operandsOf(root);
+        products[op].streams = streamsOf(step, root);
+      }
+      takeOverOrSettle(step.getWeights(), step.getScores(), step);
+      takeOverOrSettle(step.getNewReference(), step.getReference(), step);
+      takeOverOrSettle(step.getNewSum(), step.getSum(), step);
+      homes.settle(step.getAlpha());
+    }
+    const auto emitGroup = [&](QueryGroup group) {
+      for (Operation *op : run.ops) {
+        b.setLoc(op->getLoc());
+        if (auto product = dyn_cast<tile::MmaOp>(op)) {
+          emit(product, inGroup(products[op], product, group), group);
+          continue;
+        }
+        auto step = cast<tile::SoftmaxStepOp>(op);
+        tile::MmaOp root = homes.productOf(step);
+        std::optional<Product> scores;
+        if (root)
+          scores = inGroup(products[op], root, group);
+        emitSoftmaxStep(b, step, homes, scalars, root, scores ? &*scores : nullptr, group);
+      }
+    };
+    b.forEachGroup(run.queries(), emitGroup, used.lookup(run.queries()));
+  }
+
+  /// Finds what is stored in the end, before the first loop: a group of queries past the end of a
+  /// tensor needs no work.
+  void findUsed() {
+    llvm::DenseSet<int64_t> unknown;
+    program.walk([&](tile::StoreOp store) {
+      auto type = store.getValue().getType();
+      const int64_t queries = type.getDimSize(0);
+      if (homes.isOneGroup(type))
+        return;
+      if (!llvm::all_of(store->getOperands(), [&](Value operand) {
+            return isTile(operand) || scalars.contains(operand);
+          }))
+        unknown.insert(queries);
+      if (unknown.contains(queries))
+        return;
+      Value count =
+          emitView(b, scalar(store.getTarget()), scalarsOf(store.getIndices()), type).count;
+      Value &most = used[queries];
+      most = most ? arith::MaxSIOp::create(b, most, count).getResult() : count;
+    });
+    for (int64_t queries : unknown)
+      used.erase(queries);
+  }
+
+  /// Whether the product reads its left-hand side where that rests.
+  bool isLhsAtHome(tile::MmaOp op) {
+    Value home = homes.bufferOf(op.getLhs());
+    return home && cast<MemRefType>(home.getType()).getElementType() ==
+                       op.getResult().getType().getElementType();
+  }
+
+  /// The product's operands where the register tile reads them, the left-hand side as a whole.
   Product operandsOf(tile::MmaOp op) {
     const Type type = op.getResult().getType().getElementType();
     auto lhsType = op.getLhs().getType();
-    Value lhs = homes.bufferOf(op.getLhs());
-    if (!lhs || cast<MemRefType>(lhs.getType()).getElementType() != type) {
-      lhs = homes.acquire(homes.bufferType(lhsType, type));
-      emitInto(b, homes, scalars, op.getLhs(), lhs);
-    }
+    Value lhs = isLhsAtHome(op) ? homes.bufferOf(op.getLhs())
+                                : homes.acquire(homes.groupType(lhsType, type));
     const View &view = *homes.viewOf(op.getRhs());
     Extent whole = {op.getResult().getType().getDimSize(1)}, depth = {lhsType.getDimSize(1)};
     (op.getTransposeRhs() ? whole : depth).count = view.count;
     return {lhs, view.rows, op.getTransposeRhs(), whole, depth, type};
   }
 
-  LogicalResult emit(tile::MmaOp op) {
-    if (homes.isEvaluatedOnUse(op))
-      return success();
-    Product product = operandsOf(op);
-    Value accumulator = op.getAccumulator();
-    Value home;
-    if (accumulator)
-      home = homes.takeOver(op.getResult(), accumulator, op, product.lhs);
-    if (!home)
-      home = homes.settle(op.getResult());
-    b.forEachGroup(b.shape.padded(op.getResult().getType().getDimSize(0)),
-                   [&](Value lane, int64_t vectors) {
-                     SmallVector<LaneCode> columns;
-                     SmallVector<Value> lanes;
-                     for (int64_t j = 0; j < vectors; ++j) {
-                       lanes.push_back(b.offset(lane, j * b.shape.lanes));
-                       columns.emplace_back(b, homes, scalars, lanes[j]);
-                       if (accumulator)
-                         columns[j].hoist(accumulator);
-                     }
-                     const auto start = [&](Value n, int64_t j) {
-                       if (!accumulator)
-                         return b.real(b.vectorOf(product.type), 0);
-                       columns[j].moveTo(n);
-                       return columns[j].vector(accumulator);
-                     };
-                     const auto finish = [&](Value n, ValueRange sums, ValueRange) {
-                       for (auto [sum, lane] : llvm::zip_equal(sums, lanes))
-                         b.store(sum, home, n, lane);
-                       return SmallVector<Value>{};
-                     };
-                     emitProduct(b, product, lane, vectors, start, {}, finish);
-                   });
-    return success();
+  /// The same for one group.
+  Product inGroup(Product product, tile::MmaOp op, QueryGroup group) {
+    product.lhs = b.slice(product.lhs, group.first);
+    if (!isLhsAtHome(op))
+      emitGroupInto(b, homes, scalars, op.getLhs(), group, product.lhs);
+    return product;
   }
 
-  LogicalResult emit(tile::SoftmaxStepOp step) {
-    tile::MmaOp root = homes.productOf(step);
-    std::optional<Product> product;
-    if (root) {
-      product = operandsOf(root);
-      product->streams = streamsOf(step, root);
+  void emit(tile::MmaOp op, const Product &product, QueryGroup group) {
+    Value accumulator = op.getAccumulator();
+    Value part = b.slice(homes.bufferOf(op.getResult()), group.first);
+    SmallVector<LaneCode> columns;
+    SmallVector<Value> lanes;
+    for (int64_t j = 0; j < group.vectors; ++j) {
+      lanes.push_back(b.offset(group.lane, j * b.shape.lanes));
+      columns.emplace_back(b, homes, scalars, lanes[j], group.first);
+      if (accumulator)
+        columns[j].hoist(accumulator);
     }
-    takeOverOrSettle(step.getWeights(), step.getScores(), step);
-    takeOverOrSettle(step.getNewReference(), step.getReference(), step);
-    takeOverOrSettle(step.getNewSum(), step.getSum(), step);
-    homes.settle(step.getAlpha());
-    emitSoftmaxStep(b, step, homes, scalars, root, product ? &*product : nullptr);
-    return success();
+    const auto start = [&](Value n, int64_t j) {
+      if (!accumulator)
+        return b.real(b.vectorOf(product.type), 0);
+      columns[j].moveTo(n);
+      return columns[j].vector(accumulator);
+    };
+    const auto finish = [&](Value n, ValueRange sums, ValueRange) {
+      for (auto [sum, lane] : llvm::zip_equal(sums, lanes))
+        b.store(sum, part, n, lane);
+      return SmallVector<Value>{};
+    };
+    emitProduct(b, product, group.lane, group.vectors, start, {}, finish);
   }
 
   /// One vector of queries does little with what it reads: the keys of the next block and the
@@ -305,6 +393,8 @@ private:
   }
 
   LogicalResult emit(scf::ForOp loop) {
+    if (loop->getBlock() == &program && used.empty())
+      findUsed();
     SmallVector<Value> starts, arguments, tiles;
     for (auto [start, argument] : llvm::zip_equal(loop.getInitArgs(), loop.getRegionIterArgs())) {
       if (!isTile(start)) {
@@ -353,7 +443,7 @@ private:
   LogicalResult yield(scf::ForOp loop) {
     Operation *terminator = loop.getBody()->getTerminator();
     b.setLoc(terminator->getLoc());
-    SmallVector<std::pair<Value, Value>> rowMoves;
+    SmallVector<std::tuple<Value, Value, int64_t>> rowMoves;
     SmallVector<std::pair<Value, Value>> tileMoves;
     for (auto [value, argument] :
          llvm::zip_equal(loop.getYieldedValues(), loop.getRegionIterArgs())) {
@@ -364,7 +454,7 @@ private:
         Value place =
             homes.acquire(homes.bufferType(type, homes.restingType(type.getElementType())));
         emitInto(b, homes, scalars, value, place);
-        rowMoves.push_back({place, homes.bufferOf(argument)});
+        rowMoves.push_back({place, homes.bufferOf(argument), type.getDimSize(0)});
       } else if (homes.bufferOf(value)) {
         return terminator
                    ->emitError("a yielded tile rests elsewhere than the tile it is carried as: "
@@ -387,10 +477,12 @@ private:
                      << "this tile";
       emitInto(b, homes, scalars, value, home);
     }
-    for (auto [place, home] : rowMoves) {
-      auto type = cast<MemRefType>(home.getType());
-      b.loop(b.index(0), b.index(type.getDimSize(1)), b.shape.lanes,
-             [&](Value lane) { b.store(b.load(place, b.index(0), lane), home, b.index(0), lane); });
+    for (auto [place, home, queries] : rowMoves) {
+      const auto copy = [&](Value first, Value lane) {
+        b.store(b.load(b.slice(place, first), b.index(0), lane), b.slice(home, first), b.index(0),
+                lane);
+      };
+      b.forEachVector(queries, copy);
     }
     return success();
   }

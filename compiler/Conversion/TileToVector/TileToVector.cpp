@@ -185,7 +185,7 @@ struct TileToVector : tilewright::impl::ConvertTileToVectorBase<TileToVector> {
                         bool hasTemporaries, const AmxProgram *packed) {
     VectorShape shape = shapeFor(usesDouble(program));
     if (packed)
-      shape.columnMultiple = amxRows;
+      shape.columnMultiple = amxRows, shape.restsInGroups = false;
     const Type index = IndexType::get(&getContext());
 
     IRMapping scalars;

@@ -82,6 +82,22 @@ void VectorBuilder::store(Value vector, Value buffer, Value row, Value lane) {
   vector::StoreOp::create(*this, vector, buffer, ValueRange{row, lane});
 }
 
+Value VectorBuilder::slice(Value buffer, Value first) {
+  auto type = cast<MemRefType>(buffer.getType());
+  if (type.getRank() == 2)
+    return buffer;
+  const int64_t columns = type.getDimSize(1), width = type.getDimSize(2);
+  // The groups before hold `first` queries.
+  Value offset = arith::MulIOp::create(*this, first, index(columns));
+  auto part =
+      MemRefType::get({columns, width}, type.getElementType(),
+                      StridedLayoutAttr::get(getContext(), ShapedType::kDynamic, {width, 1}));
+  return memref::ReinterpretCastOp::create(
+      *this, part, buffer, OpFoldResult(offset),
+      ArrayRef<OpFoldResult>{getIndexAttr(columns), getIndexAttr(width)},
+      ArrayRef<OpFoldResult>{getIndexAttr(width), getIndexAttr(1)});
+}
+
 Value VectorBuilder::window(Value tensor, Value row, Value column, int64_t rows, int64_t columns) {
   auto parts = memref::ExtractStridedMetadataOp::create(*this, tensor);
   Value start = arith::MulIOp::create(*this, row, parts.getStrides()[0]);
@@ -169,13 +185,35 @@ void VectorBuilder::branch(Value condition, function_ref<void()> then,
   }
 }
 
-void VectorBuilder::forEachGroup(int64_t padded, function_ref<void(Value, int64_t)> body) {
-  const int64_t width = shape.vectors * shape.lanes;
+void VectorBuilder::forEachGroup(int64_t queries, function_ref<void(QueryGroup)> body, Value used) {
+  const int64_t padded = shape.padded(queries), width = shape.vectors * shape.lanes;
   const int64_t whole = padded / width * width;
+  const auto run = [&](Value first, int64_t vectors) {
+    body(shape.restsInGroups ? QueryGroup{first, index(0), vectors}
+                             : QueryGroup{index(0), first, vectors});
+  };
   if (whole == width)
-    body(index(0), shape.vectors);
+    run(index(0), shape.vectors);
   else if (whole > 0)
-    loop(index(0), index(whole), width, [&](Value lane) { body(lane, shape.vectors); });
-  if (whole < padded)
-    body(index(whole), (padded - whole) / shape.lanes);
+    loop(index(0), used ? arith::MinSIOp::create(*this, used, index(whole)) : index(whole), width,
+         [&](Value first) { run(first, shape.vectors); });
+  if (whole == padded)
+    return;
+  const auto rest = [&] { run(index(whole), (padded - whole) / shape.lanes); };
+  if (whole == 0 || !used)
+    return rest();
+  branch(arith::CmpIOp::create(*this, arith::CmpIPredicate::sgt, used, index(whole)), rest);
+}
+
+void VectorBuilder::forEachVector(int64_t queries, function_ref<void(Value, Value)> body,
+                                  Value used) {
+  const int64_t padded = shape.padded(queries), width = shape.groupWidth(queries);
+  Value end = index(padded);
+  if (used)
+    end = arith::MinSIOp::create(*this, used, end);
+  if (width == padded)
+    return loop(index(0), end, shape.lanes, [&](Value lane) { body(index(0), lane); });
+  loop(index(0), end, width, [&](Value first) {
+    loop(index(0), index(width), shape.lanes, [&](Value lane) { body(first, lane); });
+  });
 }

@@ -34,8 +34,22 @@ struct VectorShape {
   bool fusedMultiplyAdd;
   /// Columns of a tile rest in a multiple of so many rows of scratch.
   int64_t columnMultiple = 1;
+  /// Whether tiles of more queries than a register tile rest as several, one after the other: each
+  /// is then dense in the cache.
+  bool restsInGroups = true;
 
   int64_t padded(int64_t queries) const { return llvm::alignTo(queries, lanes); }
+  /// Queries of a row of scratch.
+  int64_t groupWidth(int64_t queries) const {
+    return restsInGroups ? std::min(padded(queries), vectors * lanes) : padded(queries);
+  }
+};
+
+/// Queries that are computed together.
+struct QueryGroup {
+  mlir::Value first; ///< of the queries that rest with them
+  mlir::Value lane;  ///< of the first of them, counted from `first`
+  int64_t vectors;
 };
 
 class VectorBuilder : public mlir::ImplicitLocOpBuilder {
@@ -61,6 +75,9 @@ public:
   mlir::Value broadcast(mlir::Value scalar);
   mlir::Value load(mlir::Value buffer, mlir::Value row, mlir::Value lane);
   void store(mlir::Value vector, mlir::Value buffer, mlir::Value row, mlir::Value lane);
+
+  /// The part of scratch that holds the group of queries from `first` on, [columns][width].
+  mlir::Value slice(mlir::Value buffer, mlir::Value first);
 
   /// rows x columns elements of a rank-2 tensor in memory, from [row, column] on. The address is
   /// computed here and not, as that of a subview, wherever an element is read.
@@ -89,9 +106,14 @@ public:
   void branch(mlir::Value condition, llvm::function_ref<void()> then,
               llvm::function_ref<void()> otherwise = nullptr);
 
-  /// Runs over `padded` queries in groups of at most shape.vectors vectors: `body` gets the first
-  /// lane of a group and its number of vectors.
-  void forEachGroup(int64_t padded, llvm::function_ref<void(mlir::Value, int64_t)> body);
+  /// Runs over queries in groups of at most shape.vectors vectors. Groups from query `used` on are
+  /// left out.
+  void forEachGroup(int64_t queries, llvm::function_ref<void(QueryGroup)> body,
+                    mlir::Value used = {});
+  /// Runs over queries vector by vector: `body` gets QueryGroup's `first` and `lane`. Those from
+  /// `used` on may be left out.
+  void forEachVector(int64_t queries, llvm::function_ref<void(mlir::Value, mlir::Value)> body,
+                     mlir::Value used = {});
 
 private:
   mlir::Block *entry;

@@ -24,16 +24,29 @@
 // CHECK: %[[LIMITED:.*]] = arith.minsi %[[LEFT]], %c48
 // CHECK: %[[KEYS:.*]] = arith.maxsi %[[LIMITED]], %c0
 // CHECK: memref.subview %[[KEY]]
+// CHECK: %[[VALUE_EXTENT:.*]] = memref.dim %[[VALUE]]
+// CHECK: arith.subi %[[VALUE_EXTENT]],
+// CHECK: arith.minsi
+// CHECK: %[[VALUES:.*]] = arith.maxsi
+// CHECK: memref.subview %[[VALUE]]
 // CHECK: %[[TAIL:.*]] = arith.remui %[[KEYS]], %c4
 // CHECK: %[[FOURS:.*]] = arith.subi %[[KEYS]], %[[TAIL]]
 // CHECK: scf.for %{{.*}} = %c0 to %[[FOURS]] step %c4 iter_args({{.*}}) -> (vector<8xf32>, vector<8xf32>, vector<8xf32>)
 // CHECK-COUNT-4: memref.reinterpret_cast
-// CHECK: %[[SUMS:.*]]:12 = scf.for %[[X:.*]] = %c0 to %c16 step %c1
+// CHECK: %[[SUMS:.*]]:12 = scf.for %[[X:.*]] = %c0 to %c16 step %c4
 // CHECK-COUNT-3: vector.load %[[Q]][%[[X]],
 // CHECK: memref.load %{{.*}}[%c0, %[[X]]]
 // CHECK: vector.broadcast
 // CHECK-COUNT-3: vector.fma
 // CHECK: memref.load
+
+// Four steps an iteration, which no load crosses.
+// CHECK: llvm.inline_asm has_side_effects "", "~{memory}"
+// CHECK: %[[NEXT:.*]] = arith.addi %[[X]], %c1
+// CHECK-COUNT-3: vector.load %[[Q]][%[[NEXT]],
+// CHECK: llvm.inline_asm
+// CHECK: llvm.inline_asm
+// CHECK-NOT: llvm.inline_asm
 // CHECK: scf.yield
 
 // The score function and the maximum are taken in the registers; scores are stored once.
@@ -61,13 +74,15 @@
 // CHECK: vector.store %{{.*}}, %[[S]][%[[K]], %c0]
 
 // O^T = V^T P^T: the rescaling is the load of the accumulator, and the sum stays in its home.
-// CHECK: memref.subview %[[VALUE]]
 // CHECK: scf.for %[[N:.*]] = %c0 to %c8 step %c4
 // CHECK: %[[OLD:.*]] = vector.load %[[O]][%[[N]], %c0]
 // CHECK: %[[START:.*]] = arith.mulf %[[OLD]],
-// CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[START]],
+// CHECK: arith.remui %[[VALUES]], %c4
+// CHECK: %[[MAIN:.*]] = arith.subi %[[VALUES]],
+// CHECK: %[[SUMS:.*]]:12 = scf.for {{.*}} to %[[MAIN]] step %c4 iter_args(%{{.*}} = %[[START]],
 // CHECK: vector.load %[[S]]
 // CHECK: vector.fma
+// CHECK: scf.for {{.*}} = %[[MAIN]] to %[[VALUES]] step %c1 iter_args(%{{.*}} = %[[SUMS]]#0,
 // CHECK: vector.store %{{.*}}, %[[O]][%[[N]], %c0]
 
 // The only division; no key, no output.

@@ -6,12 +6,20 @@
 // RUN:   | python3 %S/Inputs/innermost-loops.py | FileCheck %s --check-prefix=AVX512
 
 // What all the structure is for: in the loops of the two products every sum stays in its register.
-// A step loads three (four) vectors of queries, broadcasts four (six) numbers, and does nothing twice.
+// A step loads three (four) vectors of queries, broadcasts four (six) numbers, and does nothing twice;
+// an iteration is four steps, and the second product, of as many keys as there are, ends with single
+// steps. Softmax loops have sums and constants in the frame with AVX2.
 
-// AVX2: loop: 12 multiply-adds, 4 broadcasts, 0 frame accesses
-// AVX2: loop: 12 multiply-adds, 4 broadcasts, 0 frame accesses
-// AVX512: loop: 24 multiply-adds, 6 broadcasts, 0 frame accesses
-// AVX512: loop: 24 multiply-adds, 6 broadcasts, 0 frame accesses
+// AVX2: loop: 48 multiply-adds, 16 broadcasts, 0 frame accesses
+// AVX2-NEXT: loop: 3 multiply-adds, 1 broadcasts, 0 frame accesses
+// AVX2-NEXT: loop: 18 multiply-adds,
+// AVX2-NEXT: loop: 48 multiply-adds, 16 broadcasts, 0 frame accesses
+// AVX2-NEXT: loop: 12 multiply-adds, 4 broadcasts, 0 frame accesses
+// AVX512: loop: 96 multiply-adds, 24 broadcasts, 0 frame accesses
+// AVX512-NEXT: loop: 4 multiply-adds, 1 broadcasts, 0 frame accesses
+// AVX512-NEXT: loop: 24 multiply-adds, {{.*}} 0 frame accesses
+// AVX512-NEXT: loop: 96 multiply-adds, 24 broadcasts, 0 frame accesses
+// AVX512-NEXT: loop: 24 multiply-adds, 6 broadcasts, 0 frame accesses
 
 #any = strided<[?, 1], offset: ?>
 func.func @step(%query: memref<?x64xf32, #any>, %key: memref<?x64xf32, #any>,

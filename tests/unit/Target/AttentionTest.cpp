@@ -109,6 +109,20 @@ TEST_P(Shapes, OutputAndLseAreRight) {
 
 INSTANTIATE_TEST_SUITE_P(Attention, Shapes, testing::ValuesIn(shapeCases()));
 
+TEST(Attention, AnyRegisterTileAndNumberOfGroupsIsRight) {
+  // Blocks of several register tiles of queries, the last one with groups that are short or empty;
+  // one that no register tile divides, and tiles that leave rows over.
+  for (const DType dtype : {DType::F32, DType::F64}) {
+    Case aCase({.queries = 70, .keys = 101, .d = 11, .dv = 19, .heads = 2, .dtype = dtype},
+               noise(1), noise(2), noise(3));
+    aCase.mask("k <= q + 40").score("s - 0.1 * real(k - q)").score("s + 0.01 * real(q % 7)");
+    for (const char *schedule :
+         {"block_q=64,block_kv=32,vectors=1,rows=4", "block_q=64,block_kv=24,vectors=2,rows=6",
+          "block_q=40,block_kv=22,vectors=1,rows=1", "block_q=56,block_kv=9,vectors=3,rows=5"})
+      expectRight(aCase, {.schedule = schedule});
+  }
+}
+
 TEST(Attention, TheLargestScoreMayComeInTheLastBlock) {
   for (const char *blocks : {"block_q=1,block_kv=1", "block_q=1,block_kv=2"}) {
     const Ran ran =
