@@ -63,9 +63,9 @@ struct Arguments {
 };
 
 /// A host's own threads. Calls `work`, which throws nothing, on up to `count` threads at once, the
-/// caller's among them if it likes, and returns when all these calls have; `work` returns once there
-/// is nothing left to do. Each thread has at least 5 MiB of stack, of which a kernel's tiles may
-/// take 4 (`tilewright explain` tells how much one takes).
+/// caller's among them if it likes, and returns when all these calls have; `work` returns once
+/// there is nothing left to do. Each thread has at least 5 MiB of stack, of which a kernel's tiles
+/// may take 4 (`tilewright explain` tells how much one takes).
 using Executor = std::function<void(const std::function<void()> &work, unsigned count)>;
 
 /// How a launch is executed.
