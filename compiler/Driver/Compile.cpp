@@ -17,6 +17,11 @@
 #include "lib/Expression/Spelling.h"
 #include "lib/Support/MakeError.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include "llvm/ADT/StringSwitch.h"
+
 #include <algorithm>
 
 using namespace mlir;
@@ -63,6 +68,8 @@ startAtProblem(const std::shared_ptr<Compilation::Implementation> &implementatio
       findSchedule(forward, *implementation->problem, lowering, options.schedule);
   if (!schedule)
     return schedule.error();
+  if (Status checked = lowering.checkSchedule(*schedule); !checked)
+    return checked.error();
   implementation->schedule = *schedule;
   for (Remark &remark : implementation->lowering->remarks(*implementation->problem))
     implementation->addRemark(std::move(remark));
@@ -96,6 +103,35 @@ static Status checkFirstStage(const Lowering &lowering, Stage from) {
   return invalidArgument("a compilation for this target cannot start at {}; it starts at {} or {}",
                          nameOf(from), fmt::join(names.begin(), std::prev(names.end()), ", "),
                          names.back());
+}
+
+/// Refused: a program whose operations say that it is of another stage.
+static Status checkIsOfStage(ModuleOp module, Stage from) {
+  std::optional<Stage> seen;
+  Operation *evidence = nullptr;
+  module.walk([&](Operation *op) {
+    std::optional<Stage> stage =
+        llvm::StringSwitch<std::optional<Stage>>(op->getName().getDialectNamespace())
+            .Case("attn", Stage::Attn)
+            .Case("tile", Stage::Tile)
+            .Case("sm", Stage::SM)
+            .Default(std::nullopt);
+    if (isa<scf::ForallOp>(op))
+      stage = Stage::Tile;
+    if (isa<LLVM::LLVMFuncOp>(op))
+      stage = Stage::NVVM;
+    if (!stage || evidence)
+      return;
+    seen = stage;
+    evidence = op;
+  });
+  if (!evidence && from != Stage::Vector)
+    return invalidArgument("from is {}, and the program has no operation of that stage",
+                           nameOf(from));
+  if (!evidence || seen == from)
+    return {};
+  return invalidArgument("from is {}, and the program is of stage {}: it has the operation '{}'",
+                         nameOf(from), nameOf(*seen), evidence->getName().getStringRef().str());
 }
 
 /// The blocks are chosen from stage tile on, but not yet what follows.
@@ -139,6 +175,8 @@ Result<Compilation> tilewright::compileText(std::string_view text, Stage from,
   }
   if ((**module).getBody()->empty())
     return invalidArgument("the module is empty");
+  if (Status checked = checkIsOfStage(**module, from); !checked)
+    return checked.error();
   implementation->setFirstText(std::string(text));
   return Compilation(implementation);
 }

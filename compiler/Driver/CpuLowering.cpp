@@ -94,13 +94,16 @@ public:
   Result<Kernel> kernel(Compilation::Implementation &state) const override {
     if (!target.isHost)
       return unsupported("the code is for {}, which this machine cannot run", target.cpu);
-    Result<Signature> taken = signature(state);
-    if (!taken)
-      return taken.error();
-    Result<ModuleOp> module = state.llvmModule();
+    // In place of state.llvmModule(), so that the text of the stage is parsed only once.
+    Result<OwningOpRef<ModuleOp>> module = state.parse(Stage::Vector);
     if (!module)
       return module.error();
-    return makeCpuKernel(*module, target, *std::move(taken), state.launchExpressions());
+    Result<Signature> taken = extractSignature(**module);
+    if (!taken)
+      return taken.error();
+    if (Status lowered = runPipeline(**module, vectorToLLVMPipeline()); !lowered)
+      return lowered.error();
+    return makeCpuKernel(**module, target, *std::move(taken), state.launchExpressions());
   }
 
   Result<KernelImage> image(Compilation::Implementation &, bool) const override {

@@ -41,6 +41,9 @@ public:
   virtual Schedule defaultSchedule(const ParsedProblem &problem) const = 0;
   virtual Schedule defaultScheduleAtTile() const = 0;
 
+  /// Refused: blocks that the target has no code for, by name.
+  virtual Status checkSchedule(const Schedule &) const { return {}; }
+
   /// The passes that make a stage of MLIR from the one before. Those to Stage::LLVM end in the llvm
   /// dialect.
   virtual std::string passesTo(Stage stage, const Schedule &schedule) const = 0;

@@ -70,6 +70,18 @@ public:
     return {.stages = defaultGpuSchedule(1, 1, ScorePressure::Few).stages};
   }
 
+  Status checkSchedule(const Schedule &schedule) const override {
+    // A warpgroup has productRows rows of queries, and up to four work on a block.
+    if (schedule.blockQ % sm::productRows != 0 || schedule.blockQ > 4 * sm::productRows)
+      return unsupported("block_q is {}; target sm_90a takes multiples of {} up to {}",
+                         schedule.blockQ, sm::productRows, 4 * sm::productRows);
+    // Keys are the depth of the second product.
+    if (schedule.blockKV % sm::productDepth != 0 || schedule.blockKV > sm::maxSharedRows)
+      return unsupported("block_kv is {}; target sm_90a takes multiples of {} up to {}",
+                         schedule.blockKV, sm::productDepth, sm::maxSharedRows);
+    return {};
+  }
+
   std::string passesTo(Stage stage, const Schedule &schedule) const override {
     switch (stage) {
     case Stage::Tile:

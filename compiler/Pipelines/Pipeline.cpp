@@ -11,6 +11,7 @@
 #include "compiler/Transforms/Passes.h"
 #include "lib/Support/MakeError.h"
 
+#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
@@ -65,10 +66,15 @@ Status tilewright::runPipeline(ModuleOp module, std::string_view passes) {
   manager.addInstrumentation(std::make_unique<FailedPass>(failedPass));
 #ifndef NDEBUG
   manager.addInstrumentation(std::make_unique<CheckProtocol>(culprit));
+#else
+  // Once at the end: after each pass it is an eighth of a compilation.
+  manager.enableVerifier(false);
 #endif
   CollectDiagnostics diagnostics(*module.getContext());
   if (failed(manager.run(module)))
     return unsupported("{}: {}", failedPass, diagnostics.message("the pass failed"));
+  if (failed(verify(module)))
+    return internalError("{} left invalid IR: {}", passes, diagnostics.message("unknown reason"));
   if (!culprit.empty())
     return internalError("{} broke the protocol of an sm program: {}", culprit,
                          diagnostics.message("unknown reason"));

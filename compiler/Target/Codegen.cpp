@@ -6,6 +6,7 @@
 
 #include "compiler/Target/Codegen.h"
 #include "compiler/Frontend/CollectDiagnostics.h"
+#include "dialect/Attn/Attn.h"
 #include "lib/Support/MakeError.h"
 
 #include <llvm/IR/DiagnosticInfo.h>
@@ -17,6 +18,7 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 #include <mlir/IR/BuiltinOps.h>
+#include <mlir/Interfaces/FunctionInterfaces.h>
 #include <mlir/Target/LLVMIR/Export.h>
 
 using namespace tilewright;
@@ -37,11 +39,21 @@ struct CollectErrors : llvm::DiagnosticHandler {
 
   std::string &errors;
 };
+
+/// Takes the names of arguments off. LLVM has none such, and the translation would warn of each
+/// with the text of the whole module.
+void removeArgumentNames(mlir::ModuleOp module) {
+  module.walk([](mlir::FunctionOpInterface function) {
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      function.removeArgAttr(i, attn::nameAttribute);
+  });
+}
 } // namespace
 
 Result<std::unique_ptr<llvm::Module>> tilewright::translateToLLVM(mlir::ModuleOp module,
                                                                   llvm::TargetMachine &machine,
                                                                   llvm::LLVMContext &context) {
+  removeArgumentNames(module);
   CollectDiagnostics diagnostics(*module.getContext());
   std::unique_ptr<llvm::Module> translated =
       mlir::translateModuleToLLVMIR(module, context, "tilewright");

@@ -160,8 +160,9 @@ LogicalResult SharedType::verify(function_ref<InFlightDiagnostic()> emitError, i
                                  int64_t columns, Type elementType) {
   if (!elementType.isF16() && !elementType.isBF16())
     return emitError() << "a shared tile has elements of f16 or bf16, not " << elementType;
-  if (rows < 8 || rows > 256 || rows % 8 != 0)
-    return emitError() << "a shared tile has rows in multiples of 8 up to 256, not " << rows;
+  if (rows < 8 || rows > maxSharedRows || rows % 8 != 0)
+    return emitError() << "a shared tile has rows in multiples of 8 up to " << maxSharedRows
+                       << ", not " << rows;
   if (columns < 8 || columns > maxWidth || columns % 8 != 0)
     return emitError() << "a shared tile has columns in multiples of 8 up to " << maxWidth
                        << ", not " << columns;

@@ -51,6 +51,12 @@ inline constexpr int64_t warpgroupThreads = 128;
 inline constexpr int64_t warpgroupWarps = 4;
 inline constexpr int64_t productRows = 64;
 
+/// The depth of a product is a multiple of this.
+inline constexpr int64_t productDepth = 16;
+
+/// Of a shared tile, which a tensor map's box limits.
+inline constexpr int64_t maxSharedRows = 256;
+
 /// Columns of a tile that holds rows of so many elements; the rest is zero.
 constexpr int64_t paddedColumns(int64_t columns) {
   return (columns + 7) / 8 * 8;

@@ -325,8 +325,8 @@ LogicalResult MmaOp::verify() {
   if (depth != rhsDepth)
     return emitOpError() << "depth is " << depth << " on the left and " << rhsDepth
                          << " on the right";
-  if (!getTransposeRhs() && depth % 16 != 0)
-    return emitOpError() << "depth " << depth << " is no multiple of 16";
+  if (!getTransposeRhs() && depth % productDepth != 0)
+    return emitOpError() << "depth " << depth << " is no multiple of " << productDepth;
   if (result.getDimSize(1) != columns)
     return emitOpError() << "result has " << result.getDimSize(1) << " columns, the right operand "
                          << columns;

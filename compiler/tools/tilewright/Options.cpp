@@ -352,8 +352,10 @@ static Error unknownOption(const Arg &arg, std::optional<Subcommand> subcommand)
   std::string exact;
   if (table.findExact(name, exact))
     return invalidArgument("'{}' has no option {}; see tilewright --help", place, shown(name));
+  // Of a short name a few edits make any other.
+  const unsigned most = std::clamp<unsigned>(name.size() / 3, 1, 3);
   std::string nearest;
-  if (table.findNearest(name.take_front(40), nearest, visibilityOf(subcommand), 1, 3) > 3)
+  if (table.findNearest(name.take_front(40), nearest, visibilityOf(subcommand), 1, most) > most)
     nearest.clear();
   return invalidArgument(
       "unknown option '{}'{}", shown(name),

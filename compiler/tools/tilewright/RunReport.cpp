@@ -30,7 +30,9 @@ std::string RunReport::toText() const {
   text += blocks ? fmt::format("blocks    {} full, {} partial, {} skipped, for each head\n",
                                blocks->full(), blocks->partial(), blocks->skipped())
                  : fmt::format("blocks    not known: {}\n", blocks.error().message());
-  if (check)
+  if (check && check->rows == 0)
+    text += "check     nothing to check: there are no queries\n";
+  else if (check)
     text += fmt::format("check     {} ({} of {} rows): {}\n",
                         check->comparison.passed ? "passed" : "FAILED", check->rows, check->allRows,
                         check->comparison.describe());

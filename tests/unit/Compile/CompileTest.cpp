@@ -91,6 +91,29 @@ TEST(Compile, ThereIsNothingAboveTheFirstStage) {
       "a compilation for this target cannot start at llvm; it starts at attn, tile or vector");
 }
 
+TEST(Compile, AProgramOfAnotherStageIsToldByItsOperations) {
+  const Result<Compilation> cpu = compile(slidingWindow(), portable);
+  CompileOptions gpu;
+  gpu.target = "sm_90a";
+  Problem problem = slidingWindow();
+  problem.headDim = 64;
+  problem.dtype = DType::F16;
+  const Result<Compilation> hopper = compile(problem, gpu);
+  EXPECT_THAT(refusal(compileText(textOf(hopper, Stage::SM), Stage::Tile, gpu)),
+              testing::StartsWith(
+                  "from is tile, and the program is of stage sm: it has the operation 'sm."));
+  EXPECT_THAT(refusal(compileText(textOf(hopper, Stage::Tile), Stage::SM, gpu)),
+              testing::StartsWith("from is sm, and the program is of stage tile"));
+  EXPECT_THAT(refusal(compileText(textOf(hopper, Stage::SM), Stage::NVVM, gpu)),
+              testing::StartsWith("from is nvvm, and the program is of stage sm"));
+  EXPECT_THAT(refusal(compileText(textOf(cpu, Stage::Tile), Stage::Vector, portable)),
+              testing::StartsWith("from is vector, and the program is of stage tile"));
+  EXPECT_THAT(refusal(compileText(textOf(cpu, Stage::Attn), Stage::Tile, portable)),
+              testing::StartsWith("from is tile, and the program is of stage attn"));
+  EXPECT_EQ(refusal(compileText(textOf(cpu, Stage::Vector), Stage::Tile, portable)),
+            "from is tile, and the program has no operation of that stage");
+}
+
 TEST(Compile, TheProblemIsKnownHoweverItCame) {
   const Result<Compilation> fromStrings = compile(slidingWindow(), portable);
   const Result<Compilation> fromText =
