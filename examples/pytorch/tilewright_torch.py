@@ -150,15 +150,16 @@ class Kernel:
 
 
 @functools.lru_cache(maxsize=256)
-def _compile(target, schedule, head_dim, value_dim, dtype, out_dtype, lse, scores, masks, scalars,
-             tensors):
+def _compile(target, cpu, schedule, head_dim, value_dim, dtype, out_dtype, lse, scores, masks,
+             scalars, tensors):
     problem = _Problem(
         head_dim, value_dim, dtype, out_dtype, lse, _texts(scores), len(scores), _texts(masks),
         len(masks), _array(_ScalarDeclaration, [_ScalarDeclaration(n.encode(), r) for n, r in scalars]),
         len(scalars), _array(_TensorDeclaration,
                              [_TensorDeclaration(n.encode(), d, r) for n, d, r in tensors]),
         len(tensors))
-    options = _CompileOptions(target.encode(), None, schedule.encode() if schedule else None)
+    options = _CompileOptions(target.encode(), cpu.encode() if cpu else None,
+                              schedule.encode() if schedule else None)
     handle = ctypes.c_void_p()
     _check(_library().tilewright_kernel_compile(ctypes.byref(problem), ctypes.byref(options),
                                                 ctypes.byref(handle)))
@@ -225,14 +226,23 @@ def _named(name, values):
     return values
 
 
-def attention(q, k, v, mask=None, score=None, scalars=None, tensors=None, scale=None,
-              return_lse=False, out=None, schedule=None, kernel=None, threads=0):
-    """softmax(score(scale * q k^T) where mask) v, exactly, without the score matrix.
+def attention(q, k, v, *arguments, **options):
+    """softmax(score(scale * q k^T) where mask) v, exactly, without the score matrix. Takes what
+    prepare() takes and returns out, or (out, lse) with return_lse."""
+    return prepare(q, k, v, *arguments, **options)()
+
+
+def prepare(q, k, v, mask=None, score=None, scalars=None, tensors=None, scale=None,
+            return_lse=False, out=None, schedule=None, kernel=None, threads=0, cpu=None):
+    """Checks and compiles, and returns a function that launches: each call computes anew from what
+    is then in the tensors and returns the same out, or (out, lse). On a GPU it is queued on the
+    stream that is current at the call.
 
     mask, score: an expression or a list of them. scalars: name -> int (an i32) or float (a real).
     tensors: name -> tensor that expressions index. scale: default 1 / sqrt(head_dim). out: where to
     write, default a new tensor [batch, heads, query_length, value_dim]. kernel: of load(), instead of
     compiling; mask and score are then what the image was compiled with. threads: of a CPU kernel.
+    cpu: LLVM's name of the processor to compile for, default this machine's.
     """
     scalars, tensors = _named("scalars", scalars), _named("tensors", tensors)
     for name, value in scalars.items():
@@ -243,6 +253,7 @@ def attention(q, k, v, mask=None, score=None, scalars=None, tensors=None, scale=
              "an int from 0 to 4294967295")
     _require(schedule is None or isinstance(schedule, str), "schedule", schedule,
              "text such as 'block_q=64,block_kv=96'")
+    _require(cpu is None or isinstance(cpu, str), "cpu", cpu, "a name such as 'haswell'")
     device = _check_tensors({"q": q, "k": k, "v": v} | ({"out": out} if out is not None else {})
                             | tensors)
     for name, tensor in (("q", q), ("k", k), ("v", v)):
@@ -256,7 +267,7 @@ def attention(q, k, v, mask=None, score=None, scalars=None, tensors=None, scale=
     is_real = {name: not isinstance(value, numbers.Integral) for name, value in scalars.items()}
     if kernel is None:
         kernel = _compile(
-            "cpu" if device.type == "cpu" else "sm_90a", schedule, q.shape[3], v.shape[3],
+            "cpu" if device.type == "cpu" else "sm_90a", cpu, schedule, q.shape[3], v.shape[3],
             _dtype("q", q), _dtype("out", out), return_lse, _expressions("score", score),
             _expressions("mask", mask), tuple(is_real.items()),
             tuple((name, _dtype(name, tensor), tensor.dim()) for name, tensor in tensors.items()))
@@ -282,13 +293,17 @@ def attention(q, k, v, mask=None, score=None, scalars=None, tensors=None, scale=
                                                        ctypes.byref(size)))
     workspace = torch.empty(size.value, dtype=torch.uint8, device=device)
     execution = _Execution(threads, None)
-    launch = lambda: _check(_library().tilewright_kernel_launch(
-        kernel.handle, ctypes.byref(arguments), ctypes.c_void_p(workspace.data_ptr()), size,
-        ctypes.byref(execution)))
-    if device.type == "cuda":
+    memory = ctypes.c_void_p(workspace.data_ptr())
+    results = (out, lse) if return_lse else out
+    def launch():
+        _check(_library().tilewright_kernel_launch(kernel.handle, ctypes.byref(arguments), memory, size,
+                                                   ctypes.byref(execution)))
+        return results
+
+    def launch_on_gpu():
         with torch.cuda.device(device):
             execution.stream = torch.cuda.current_stream().cuda_stream
-            launch()
-    else:
-        launch()
-    return (out, lse) if return_lse else out
+            return launch()
+
+    launch.memory = (q, k, v, tensors, workspace)  # lives as long as the function
+    return launch_on_gpu if device.type == "cuda" else launch

@@ -1,21 +1,17 @@
 #!/usr/bin/env python3
 """Lists shapes where Tilewright's CPU kernels are slower than PyTorch's scaled_dot_product_attention.
 
-usage: cpu_sweep.py [--bin build/release/bin] [--threads 1] [--shapes 60] [--seed 1] [--rounds 3]
+usage: cpu_sweep.py [--threads 1] [--shapes 60] [--seed 1] [--rounds 3] [--dtype f32]
 
 Draws lengths from 1 to 4096 and widths from 8 to 256, both evenly on a logarithmic scale, with one
-query as often as with as many queries as keys, full and causal. Both libraries take turns on a shape;
-its ratio is the median of the rounds' ratios. Needs PyTorch.
+query as often as with as many queries as keys, full and causal. Measures as cpu_vs_pytorch.py does.
 """
 
 import argparse
-import pathlib
 import random
 import statistics
 
-import torch
-
-from cpu_vs_pytorch import DTYPES, time_pytorch, time_tilewright
+from cpu_vs_pytorch import DTYPES, TOLERANCE, Contest
 
 
 def draw(source):
@@ -31,31 +27,26 @@ def draw(source):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--bin", type=pathlib.Path, default="build/release/bin")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--shapes", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--dtype", choices=DTYPES, default="f32")
-    arguments = parser.parse_args()
-    torch.set_num_threads(arguments.threads)
-    source = random.Random(arguments.seed)
+    options = parser.parse_args()
+    source = random.Random(options.seed)
     behind = 0
-    for _ in range(arguments.shapes):
+    for _ in range(options.shapes):
         shape, keys, kind = draw(source)
-        mask = ["--preset", "causal"] if kind == "causal" else []
-        ratios = []
-        for _ in range(arguments.rounds):
-            theirs = time_pytorch(shape, kind, DTYPES[arguments.dtype], seconds=0.2, keys=keys)
-            ours = time_tilewright(arguments.bin, shape, mask, arguments.dtype, arguments.threads,
-                                   keys=keys)
-            ratios.append(theirs / ours)
-        ratio = statistics.median(ratios)
+        contest = Contest(shape, kind, options.dtype, options.threads, keys=keys)
+        error = contest.error()[0]
+        ratio = statistics.median(theirs / ours
+                                  for theirs, ours in (contest.round(0.1) for _ in range(options.rounds)))
         behind += ratio < 1
+        note = "" if error <= TOLERANCE[options.dtype] else f", WRONG: relative error {error:.1e}"
         print(f"{'BEHIND' if ratio < 1 else '      '} {ratio:6.2f}  (B,H,Tq,d) = {shape}, Tk = {keys}, "
-              f"{kind}", flush=True)
-    print(f"{behind} of {arguments.shapes} shapes are behind PyTorch")
+              f"{kind}{note}", flush=True)
+    print(f"{behind} of {options.shapes} shapes are behind PyTorch")
 
 
 if __name__ == "__main__":

@@ -66,7 +66,7 @@ def expect_that_a_runtime_alone_says_so(runtime):
         alone = shutil.copy(os.path.realpath(runtime), folder)
         code = (f"import sys; sys.path.insert(0, {HERE!r}); import check_c_interface as check\n"
                 "example = check.import_example()\n"
-                "try: example._compile('cpu', None, 4, 4, 1, 1, False, (), (), (), ())\n"
+                "try: example._compile('cpu', None, None, 4, 4, 1, 1, False, (), (), (), ())\n"
                 "except example.Unsupported as error: print(error)\n")
         said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
                               env=os.environ | {"TILEWRIGHT_LIBRARY": alone}).stdout
@@ -78,7 +78,7 @@ def main():
     expect_that_a_runtime_alone_says_so(sys.argv[1])
     example = import_example()
     compile_kernel = lambda mask, scalars: example._compile(
-        "cpu", None, SHAPE[3], SHAPE[3], F32, F32, False, (), (mask,), scalars, ())
+        "cpu", None, None, SHAPE[3], SHAPE[3], F32, F32, False, (), (mask,), scalars, ())
     kernel = compile_kernel("k <= q && q - k < window", (("window", False),))
 
     count = math.prod(SHAPE)
@@ -125,7 +125,7 @@ def main():
     arguments.query.rank = 9
     expect_refusal(example, example.InvalidArgument, "query has rank 9; the limit is 8", launch)
     expect_refusal(example, example.InvalidArgument, "target", lambda: example._compile(
-        "sm_1", None, 4, 4, F32, F32, False, (), (), (), ()))
+        "sm_1", None, None, 4, 4, F32, F32, False, (), (), (), ()))
     print("the C interface computes what it should and refuses what it must")
 
 
