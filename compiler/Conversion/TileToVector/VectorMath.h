@@ -1,10 +1,10 @@
-//===- VectorMath.h - Exponential and logarithm of vectors ------*- C++ -*-===//
+//===- VectorMath.h - Functions of vectors ----------------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The softmax needs no library function: these are a few vector operations each, for f32 and f64.
+// Kernels need no library function: these are a few vector operations each, for f32 and f64.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +22,13 @@ namespace tilewright {
 /// NaN and for the difference of equal infinities.
 mlir::Value exponentialOfDifference(VectorBuilder &builder, mlir::Value a, mlir::Value b);
 
-/// 2^x in f32 within about 1 ulp for any x: 0 below the normal numbers, inf above, NaN for NaN.
+/// 2^x and e^x within about 1 ulp for any x, subnormal results too: 0 below, inf above, NaN for
+/// NaN.
 mlir::Value exponentialBase2(VectorBuilder &builder, mlir::Value x);
+mlir::Value naturalExponential(VectorBuilder &builder, mlir::Value x);
+
+/// tanh x within 2 ulp, with the sign of x; NaN for NaN.
+mlir::Value hyperbolicTangent(VectorBuilder &builder, mlir::Value x);
 
 /// Logarithms within about 1 ulp (f64: 2 ulp), of subnormal numbers too: -inf for 0, NaN for less,
 /// inf for inf, NaN for NaN. Those to base 2 of powers of two are exact.

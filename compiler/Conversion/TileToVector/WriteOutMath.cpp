@@ -8,8 +8,6 @@
 #include "compiler/Conversion/TileToVector/VectorMath.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/Math/Transforms/Passes.h"
-#include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -21,10 +19,10 @@ using namespace tilewright;
 static constexpr size_t maxInline = 8;
 
 static bool isWrittenOut(Operation *op) {
-  if (isa<math::LogOp, math::Log2Op>(op))
-    return true;
-  return isa<math::ExpOp, math::Exp2Op, math::TanhOp>(op) &&
-         getElementTypeOrSelf(op->getResult(0)).isF32();
+  if (!isa<math::ExpOp, math::Exp2Op, math::LogOp, math::Log2Op, math::TanhOp>(op))
+    return false;
+  const Type element = getElementTypeOrSelf(op->getResult(0));
+  return element.isF32() || element.isF64();
 }
 
 /// A function that takes one value and returns what `op` makes of it.
@@ -51,26 +49,24 @@ static Value writeOut(VectorBuilder &b, Operation *op) {
   if (!isVector)
     x = b.broadcast(x);
   Value result = TypeSwitch<Operation *, Value>(op)
+                     .Case([&](math::ExpOp) { return naturalExponential(b, x); })
                      .Case([&](math::Exp2Op) { return exponentialBase2(b, x); })
                      .Case([&](math::LogOp) { return naturalLogarithm(b, x); })
-                     .Case([&](math::Log2Op) { return logarithmBase2(b, x); });
+                     .Case([&](math::Log2Op) { return logarithmBase2(b, x); })
+                     .Case([&](math::TanhOp) { return hyperbolicTangent(b, x); });
   return isVector ? result : vector::ExtractOp::create(b, result, 0);
 }
 
 static void writeOutHere(func::FuncOp function, VectorShape shape) {
   VectorBuilder b(function.getLoc(), &function.getBody().front(), shape);
   function.walk([&](Operation *op) {
-    if (!isa<math::Exp2Op, math::LogOp, math::Log2Op>(op) || !isWrittenOut(op))
+    if (!isWrittenOut(op))
       return;
     b.setInsertionPoint(op);
     b.setLoc(op->getLoc());
     op->replaceAllUsesWith(ValueRange{writeOut(b, op)});
     op->erase();
   });
-  RewritePatternSet patterns(function.getContext());
-  populateMathPolynomialApproximationPatterns(
-      patterns, [](StringRef name) { return name == "math.exp" || name == "math.tanh"; });
-  walkAndApplyPatterns(function, std::move(patterns));
   if (shape.fusedMultiplyAdd)
     return;
   function.walk([](math::FmaOp op) {

@@ -13,9 +13,9 @@
 
 namespace tilewright {
 
-/// Replaces exp, exp2, log, log2 and tanh in f32, and the logarithms in f64, by arithmetic. A
-/// function that occurs often becomes one of its own next to `function` and is called: the code
-/// generator takes more than linear time for long straight code.
+/// Replaces exp, exp2, log, log2 and tanh by arithmetic. A function that occurs often becomes one
+/// of its own next to `function` and is called: the code generator takes more than linear time for
+/// long straight code.
 void writeOutMath(mlir::func::FuncOp function, VectorShape shape);
 
 } // namespace tilewright

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Target/CPU/Codegen.h"
+#include "compiler/Target/CPU/MissingInstructions.h"
 #include "compiler/Target/Codegen.h"
 #include "lib/Support/MakeError.h"
 
@@ -12,6 +13,7 @@
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/MC/TargetRegistry.h>
+#include <llvm/Object/ObjectFile.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Target/TargetOptions.h>
 #include <mlir/IR/BuiltinOps.h>
@@ -27,6 +29,26 @@ Status checkIntrinsics(const llvm::Module &module, const CpuTarget &target) {
         !function.getName().starts_with(own))
       return invalidArgument("the code calls {}, which {} does not have", function.getName().str(),
                              target.cpu);
+  return {};
+}
+
+/// That the code needs no other code.
+Status checkComplete(const std::string &object) {
+  auto file = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(object, "object"));
+  if (!file)
+    return internalError("LLVM wrote an object that it cannot read: {}",
+                         llvm::toString(file.takeError()));
+  for (const llvm::object::SymbolRef &symbol : (*file)->symbols()) {
+    auto flags = symbol.getFlags();
+    auto name = symbol.getName();
+    if (!flags || !name)
+      return internalError("LLVM wrote a symbol that it cannot read: {}",
+                           llvm::toString(flags ? name.takeError() : flags.takeError()));
+    if ((*flags & llvm::object::SymbolRef::SF_Undefined) && !name->empty())
+      return unsupported("the code calls the function {}, and kernels call none that is not their "
+                         "own; write out what needs it",
+                         name->str());
+  }
   return {};
 }
 
@@ -60,6 +82,7 @@ Result<std::unique_ptr<llvm::Module>> tilewright::translateToLLVM(mlir::ModuleOp
   Result<std::unique_ptr<llvm::Module>> translated = translateToLLVM(module, **machine, context);
   if (!translated)
     return translated;
+  writeOutMissingInstructions(**translated, **machine);
   for (llvm::Function &function : **translated) {
     if (function.isDeclaration())
       continue;
@@ -80,5 +103,10 @@ Result<std::string> tilewright::emitAssembly(llvm::Module &module, const CpuTarg
 }
 
 Result<std::string> tilewright::emitObject(llvm::Module &module, const CpuTarget &target) {
-  return emit(module, target, llvm::CodeGenFileType::ObjectFile);
+  Result<std::string> object = emit(module, target, llvm::CodeGenFileType::ObjectFile);
+  if (!object)
+    return object;
+  if (Status checked = checkComplete(*object); !checked)
+    return checked.error();
+  return object;
 }

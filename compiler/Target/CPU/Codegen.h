@@ -37,7 +37,8 @@ Result<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(const CpuTarget
 Result<std::unique_ptr<llvm::Module>>
 translateToLLVM(mlir::ModuleOp module, const CpuTarget &target, llvm::LLVMContext &context);
 
-/// What the stages asm and obj show. Both change `module`: each takes a fresh translation.
+/// What the stages asm and obj show. Both change `module`: each takes a fresh translation. An
+/// object that would need a function of any library is refused, with the function's name.
 Result<std::string> emitAssembly(llvm::Module &module, const CpuTarget &target);
 Result<std::string> emitObject(llvm::Module &module, const CpuTarget &target);
 

@@ -7,7 +7,6 @@
 #include "compiler/Target/CPU/CpuKernel.h"
 #include "compiler/Target/CPU/Codegen.h"
 #include "compiler/Target/CPU/FloatingEnvironment.h"
-#include "compiler/Target/CPU/HostSymbols.h"
 #include "compiler/Target/CPU/MemRefs.h"
 #include "compiler/Target/CPU/WorkerPool.h"
 #include "lib/Support/MakeError.h"
@@ -91,24 +90,14 @@ createLinkingLayer(llvm::orc::ExecutionSession &session) {
   return layer;
 }
 
+/// The code sees nothing of this process; emitObject has found that it needs nothing.
 llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> createJit(const CpuTarget &target) {
-  auto jit = llvm::orc::LLJITBuilder()
-                 .setJITTargetMachineBuilder(
-                     llvm::orc::JITTargetMachineBuilder(llvm::Triple(target.triple)))
-                 .setObjectLinkingLayerCreator(createLinkingLayer)
-                 .setPlatformSetUp(llvm::orc::setUpInactivePlatform)
-                 .setLinkProcessSymbolsByDefault(false)
-                 .create();
-  if (!jit)
-    return jit.takeError();
-  llvm::orc::SymbolMap symbols;
-  for (const HostSymbol &symbol : hostSymbols())
-    symbols[(*jit)->mangleAndIntern(symbol.name)] = {
-        llvm::orc::ExecutorAddr::fromPtr(symbol.address), llvm::JITSymbolFlags::Callable};
-  if (llvm::Error error =
-          (*jit)->getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(symbols))))
-    return error;
-  return jit;
+  return llvm::orc::LLJITBuilder()
+      .setJITTargetMachineBuilder(llvm::orc::JITTargetMachineBuilder(llvm::Triple(target.triple)))
+      .setObjectLinkingLayerCreator(createLinkingLayer)
+      .setPlatformSetUp(llvm::orc::setUpInactivePlatform)
+      .setLinkProcessSymbolsByDefault(false)
+      .create();
 }
 
 /// The names of a kernel's entry points.

@@ -309,36 +309,3 @@ TEST(CpuKernel, NamesAFunctionThatIsNotThere) {
   ASSERT_FALSE(kernel);
   EXPECT_THAT(kernel.error().message(), HasSubstr("missing"));
 }
-
-TEST(CpuKernel, CodeCanCallTheMathLibraryAndHalfConversions) {
-  Result<Kernel> kernel = test::makeKernel(R"(
-    func.func @f_items(%x: f64 {attn.name = "x"}, %to: memref<2xf64> {attn.name = "to"},
-                       %h: memref<1xf16> {attn.name = "half"}) -> index
-        attributes {llvm.emit_c_interface} {
-      %c1 = arith.constant 1 : index
-      return %c1 : index
-    }
-    func.func @f(%x: f64 {attn.name = "x"}, %to: memref<2xf64> {attn.name = "to"},
-                 %h: memref<1xf16> {attn.name = "half"}, %item: index)
-        attributes {llvm.emit_c_interface} {
-      %c0 = arith.constant 0 : index
-      %c1 = arith.constant 1 : index
-      %e = math.exp %x : f64
-      memref.store %e, %to[%c0] : memref<2xf64>
-      %half = memref.load %h[%c0] : memref<1xf16>
-      %wide = arith.extf %half : f16 to f64
-      memref.store %wide, %to[%c1] : memref<2xf64>
-      return
-    })");
-  ASSERT_TRUE(kernel) << kernel.error().message();
-  double to[2] = {0, 0};
-  uint16_t half = 0x3e00; // 1.5
-  Arguments arguments;
-  arguments.scalars["x"] = 1.0;
-  arguments.tensors["to"] = TensorView(to, DType::F64, {2});
-  arguments.tensors["half"] = TensorView(&half, DType::F16, {1});
-  Status done = kernel->run(arguments);
-  ASSERT_TRUE(done) << done.error().message();
-  EXPECT_DOUBLE_EQ(to[0], std::exp(1.0));
-  EXPECT_EQ(to[1], 1.5);
-}

@@ -124,6 +124,7 @@ private:
 } // namespace
 
 void writeOutAmx(ModuleOp module) {
+  module.getContext()->loadDialect<math::MathDialect>();
   for (auto function : module.getOps<func::FuncOp>())
     WriteOut(function).run();
 }
