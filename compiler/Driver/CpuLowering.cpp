@@ -9,6 +9,7 @@
 #include "compiler/Pipelines/CpuPipeline.h"
 #include "compiler/Target/CPU/Codegen.h"
 #include "compiler/Target/CPU/CpuKernel.h"
+#include "compiler/Target/CPU/ObjectHeader.h"
 #include "compiler/Target/Codegen.h"
 #include "lib/Support/MakeError.h"
 
@@ -21,11 +22,12 @@ using namespace tilewright;
 namespace {
 class CpuLowering : public Lowering {
 public:
-  explicit CpuLowering(CpuTarget target) : target(std::move(target)) {}
+  CpuLowering(CpuTarget target, std::string name)
+      : target(std::move(target)), name(std::move(name)) {}
 
   std::span<const Stage> stages() const override {
-    static constexpr Stage all[] = {Stage::Attn, Stage::Tile, Stage::Vector,
-                                    Stage::LLVM, Stage::Asm,  Stage::Object};
+    static constexpr Stage all[] = {Stage::Attn, Stage::Tile,   Stage::Vector, Stage::LLVM,
+                                    Stage::Asm,  Stage::Object, Stage::Header};
     return all;
   }
   std::span<const Stage> firstStages() const override { return stages().first(3); }
@@ -81,6 +83,18 @@ public:
       return printLLVM(**translated);
     if (stage == Stage::Asm)
       return emitAssembly(**translated, target);
+    Result<Signature> taken = signature(state);
+    if (!taken)
+      return taken.error();
+    Result<ObjectDescription> object =
+        ObjectDescription::make(name, *std::move(taken), state.launchExpressions());
+    if (!object)
+      return object.error();
+    if (stage == Stage::Header)
+      return objectHeader(**translated, *object, target,
+                          state.from == Stage::Attn ? toString(state.schedule) : "");
+    if (Status added = addObjectFunctions(**translated, *object, target); !added)
+      return added.error();
     return emitObject(**translated, target);
   }
 
@@ -113,6 +127,8 @@ public:
 
 private:
   CpuTarget target;
+  /// The prefix of an object's functions.
+  std::string name;
 };
 } // namespace
 
@@ -123,5 +139,6 @@ Result<std::unique_ptr<const Lowering>> tilewright::makeCpuLowering(const Compil
       options.cpu.empty() ? CpuTarget::host() : CpuTarget::named(options.cpu);
   if (!target)
     return target.error();
-  return std::unique_ptr<const Lowering>(std::make_unique<CpuLowering>(*std::move(target)));
+  return std::unique_ptr<const Lowering>(std::make_unique<CpuLowering>(
+      *std::move(target), options.name.empty() ? "attention" : options.name));
 }

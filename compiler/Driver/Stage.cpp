@@ -11,8 +11,8 @@
 
 using namespace tilewright;
 
-static constexpr std::array<std::string_view, 11> names = {
-    "attn", "tile", "vector", "sm", "nvvm", "llvm", "asm", "obj", "ptx", "cubin", "sass"};
+static constexpr std::array<std::string_view, 12> names = {
+    "attn", "tile", "vector", "sm", "nvvm", "llvm", "asm", "obj", "header", "ptx", "cubin", "sass"};
 
 std::string_view tilewright::nameOf(Stage stage) {
   return names[static_cast<size_t>(stage)];

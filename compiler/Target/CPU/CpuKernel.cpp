@@ -6,6 +6,7 @@
 
 #include "compiler/Target/CPU/CpuKernel.h"
 #include "compiler/Target/CPU/Codegen.h"
+#include "compiler/Target/CPU/EntryPoints.h"
 #include "compiler/Target/CPU/FloatingEnvironment.h"
 #include "compiler/Target/CPU/MemRefs.h"
 #include "compiler/Target/CPU/WorkerPool.h"
@@ -16,7 +17,6 @@
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/ExecutionEngine/Orc/RTDyldObjectLinkingLayer.h"
 #include "llvm/ExecutionEngine/SectionMemoryManager.h"
-#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/Threading.h"
 
@@ -31,49 +31,8 @@ using RunItem = void(void *const *arguments, int64_t item);
 using RunItemWithWorkspace = void(void *const *arguments, MemRefDescriptor *workspace,
                                   int64_t item);
 
-/// Temporary tensors start at whole cache lines, wherever the caller's memory does.
-constexpr size_t workspaceAlignment = 64;
-
 /// Above this an item does not run on the caller's thread, whose stack may be small.
 constexpr int64_t maxScratchOnCaller = int64_t{128} << 10;
-
-/// Adds a function that takes all arguments as one array of pointers and calls `callee`, the C
-/// interface of a kernel's function, with them; whatever `callee` takes beyond comes as it is.
-Result<std::string> addEntryPoint(llvm::Module &module, const std::string &callee,
-                                  const Signature &signature, size_t extraArguments) {
-  llvm::Function *function = module.getFunction("_mlir_ciface_" + callee);
-  const size_t count = signature.arguments.size();
-  if (!function || function->isDeclaration() || function->arg_size() != count + extraArguments)
-    return internalError("@{} has no C interface of {} arguments; it is asked for by the attribute "
-                         "llvm.emit_c_interface",
-                         callee, count + extraArguments);
-  llvm::IRBuilder<> builder(module.getContext());
-  llvm::SmallVector<llvm::Type *> types = {builder.getPtrTy()};
-  for (size_t i = 0; i < extraArguments; ++i)
-    types.push_back(function->getArg(count + i)->getType());
-  auto *entry = llvm::Function::Create(
-      llvm::FunctionType::get(function->getReturnType(), types, /*isVarArg=*/false),
-      llvm::GlobalValue::ExternalLinkage, callee + "_entry", module);
-  entry->addFnAttrs({module.getContext(), function->getAttributes().getFnAttrs()});
-  builder.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "", entry));
-
-  llvm::SmallVector<llvm::Value *> values;
-  for (size_t i = 0; i < count; ++i) {
-    llvm::Value *slot = builder.CreateConstGEP1_64(builder.getPtrTy(), entry->getArg(0), i);
-    llvm::Value *pointer = builder.CreateLoad(builder.getPtrTy(), slot);
-    bool isTensor = signature.arguments[i].kind == KernelArgument::Kind::Tensor;
-    values.push_back(isTensor ? pointer
-                              : builder.CreateLoad(function->getArg(i)->getType(), pointer));
-  }
-  for (size_t i = 0; i < extraArguments; ++i)
-    values.push_back(entry->getArg(1 + i));
-  llvm::Value *result = builder.CreateCall(function, values);
-  if (function->getReturnType()->isVoidTy())
-    builder.CreateRetVoid();
-  else
-    builder.CreateRet(result);
-  return entry->getName().str();
-}
 
 llvm::Expected<std::unique_ptr<llvm::orc::ObjectLayer>>
 createLinkingLayer(llvm::orc::ExecutionSession &session) {
@@ -100,15 +59,6 @@ llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> createJit(const CpuTarget &tar
       .create();
 }
 
-/// The names of a kernel's entry points.
-struct EntryPoints {
-  struct Phase {
-    std::string countItems, runItem;
-  };
-  std::vector<Phase> phases;
-  std::string workspaceBytes;
-};
-
 struct LoadedCode {
   struct Phase {
     Count *countItems;
@@ -118,28 +68,6 @@ struct LoadedCode {
   std::vector<Phase> phases;
   Count *workspaceBytes = nullptr;
 };
-
-Result<EntryPoints> addEntryPoints(llvm::Module &module, const Signature &signature) {
-  EntryPoints entries;
-  std::optional<Error> error;
-  const auto add = [&](const std::string &callee, size_t extraArguments) {
-    Result<std::string> name = addEntryPoint(module, callee, signature, extraArguments);
-    if (!name && !error)
-      error = name.error();
-    return name ? *name : std::string();
-  };
-  for (int64_t phase = 1; phase <= signature.phases; ++phase) {
-    const std::string name =
-        phase == 1 ? signature.function : fmt::format("{}_{}", signature.function, phase);
-    entries.phases.push_back(
-        {add(name + "_items", 0), add(name, signature.hasWorkspace ? size_t{2} : size_t{1})});
-  }
-  if (signature.hasWorkspace)
-    entries.workspaceBytes = add(signature.function + "_workspace", 0);
-  if (error)
-    return *error;
-  return entries;
-}
 
 Result<LoadedCode> load(llvm::StringRef object, const CpuTarget &target,
                         const EntryPoints &entries) {

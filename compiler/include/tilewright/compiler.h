@@ -66,11 +66,12 @@ struct Problem {
 
 /// The stages of the lowering, from the problem to code:
 ///
-///   cpu     attn  tile  vector     llvm  asm  obj
+///   cpu     attn  tile  vector     llvm  asm  obj  header
 ///   sm_90a  attn  tile  sm  nvvm   llvm  ptx  cubin  sass
 ///
-/// attn, tile, vector, sm and nvvm are MLIR, llvm is LLVM IR; obj and cubin are bytes.
-enum class Stage { Attn, Tile, Vector, SM, NVVM, LLVM, Asm, Object, PTX, Cubin, SASS };
+/// attn, tile, vector, sm and nvvm are MLIR, llvm is LLVM IR; obj and cubin are bytes. An object is
+/// for programs in C, and header declares its functions (docs/ahead-of-time.md).
+enum class Stage { Attn, Tile, Vector, SM, NVVM, LLVM, Asm, Object, Header, PTX, Cubin, SASS };
 
 /// "attn", "tile" and so on.
 TILEWRIGHT_EXPORT std::string_view nameOf(Stage stage);
@@ -89,6 +90,9 @@ struct CompileOptions {
   /// The path of ptxas. If empty it is searched: $CUDA_HOME/bin, PATH, /usr/local/cuda/bin. Of a
   /// GPU's targets only.
   std::string ptxas = {};
+  /// What the names of an object's functions begin with, "attention" if empty: an identifier of C
+  /// without '_' at its start and two in a row. Of target cpu only.
+  std::string name = {};
 };
 
 /// Something the compiler decided or could not do, for people who tune.

@@ -8,12 +8,18 @@
 #include "compiler/tools/tilewright/Output.h"
 #include "compiler/tools/tilewright/ProblemInput.h"
 #include "compiler/tools/tilewright/Progress.h"
+#include "compiler/tools/tilewright/TextFile.h"
 #include "lib/Support/MakeError.h"
+
+#include <llvm/Support/FileSystem.h>
+#include <llvm/Support/Path.h>
 
 #include <unistd.h>
 
 using namespace tilewright;
 using namespace tilewright::tool;
+
+static constexpr uint64_t maxHeaderBytes = uint64_t{16} << 20;
 
 /// What is written: a stage, or without one a GPU's kernel image.
 static std::optional<Stage> findStage(const Options &options) {
@@ -26,6 +32,39 @@ static bool isText(std::optional<Stage> stage) {
   return stage && *stage != Stage::Object && *stage != Stage::Cubin;
 }
 
+/// Whether a header is written beside an object, under the object's name: where that is a file and
+/// no device.
+static bool writesHeader(const Options &options, std::optional<Stage> stage) {
+  return stage == Stage::Object && options.output && *options.output != "-" &&
+         (!llvm::sys::fs::exists(*options.output) ||
+          llvm::sys::fs::is_regular_file(*options.output));
+}
+
+/// Writes the header of an object beside it, but not over a file that is something else.
+static Status writeHeader(const std::string &object, const std::string &header) {
+  llvm::SmallString<128> path(object);
+  llvm::sys::path::replace_extension(path, "h");
+  const std::string name = path.str().str();
+  if (name == object)
+    return invalidArgument("-o {} leaves no name for the header, which is {} too", object, name);
+  const std::string firstLine = header.substr(0, header.find('\n'));
+  if (llvm::sys::fs::exists(name)) {
+    Result<std::string> present = readTextFile(name, maxHeaderBytes);
+    if (!present || !present->starts_with(firstLine))
+      return invalidArgument("{} is there and no header of an object, so it is not overwritten; "
+                             "choose another -o",
+                             name);
+  }
+  return writeFile(name, header);
+}
+
+/// What to compile: the functions of an object are named after its file unless --name says.
+static Options withName(Options options, std::optional<Stage> stage) {
+  if (options.compile.name.empty() && writesHeader(options, stage))
+    options.compile.name = llvm::sys::path::stem(*options.output).str();
+  return options;
+}
+
 Result<int> tool::runCompile(const Options &options) {
   const std::optional<Stage> stage = findStage(options);
   if (options.printPipeline && (options.emit || options.output))
@@ -34,6 +73,8 @@ Result<int> tool::runCompile(const Options &options) {
   if (!options.printPipeline && !options.output && !isText(stage) && isatty(STDOUT_FILENO))
     return invalidArgument("code in bytes is not for a terminal: say where it goes with -o FILE, "
                            "or choose another --emit");
+  if (!options.compile.name.empty() && stage != Stage::Object && stage != Stage::Header)
+    return invalidArgument("--name is for --emit=obj and --emit=header");
   if (options.emit && *stage < options.problem.from.value_or(Stage::Attn))
     return invalidArgument("--emit={} lies before --from={}", nameOf(*stage),
                            nameOf(*options.problem.from));
@@ -41,14 +82,21 @@ Result<int> tool::runCompile(const Options &options) {
   Result<ProblemInput> input = readProblem(options.problem);
   if (!input)
     return input.error();
+  std::string header;
   Result<std::string> text = [&]() -> Result<std::string> {
     Progress progress("compiling");
-    Result<Compilation> compilation = compileInput(options, *input);
+    Result<Compilation> compilation = compileInput(withName(options, stage), *input);
     if (!compilation)
       return compilation.error();
     if (options.printPipeline)
       return compilation->pipeline() + "\n";
     Result<std::string> bytes = stage ? compilation->text(*stage) : compilation->image();
+    if (bytes && writesHeader(options, stage)) {
+      Result<std::string> declarations = compilation->text(Stage::Header);
+      if (!declarations)
+        return declarations;
+      header = *std::move(declarations);
+    }
     if (options.remarks)
       printRemarks(compilation->remarks());
     if (!bytes && options.problem.file)
@@ -57,6 +105,9 @@ Result<int> tool::runCompile(const Options &options) {
   }();
   if (!text)
     return text.error();
+  if (writesHeader(options, stage))
+    if (Status written = writeHeader(*options.output, header); !written)
+      return written.error();
   if (Status written = writeFile(options.output.value_or("-"), *text); !written)
     return written.error();
   return 0;

@@ -260,6 +260,8 @@ static Status parseOption(const Arg &arg, Options &options) {
     return {};
   case OPT_emit:
     return parseStageName(arg, options.emit);
+  case OPT_name:
+    return parseText(arg, options.compile.name, "what the names of C functions begin with");
   case OPT_print_pipeline:
     options.printPipeline = true;
     return {};

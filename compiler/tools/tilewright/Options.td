@@ -81,9 +81,11 @@ defm ptxas : Value<"ptxas", "PATH", "NVIDIA's assembler (default: where it is us
 def remarks : Switch<"remarks", "print what the compiler decided, and why, to stderr",
                      compile_group, [CompileVis, RunVis]>;
 
-defm emit : Value<"emit", "STAGE", "attn, tile, vector, llvm, asm or obj (default); for sm_90a attn, tile, sm, nvvm, "
+defm emit : Value<"emit", "STAGE", "attn, tile, vector, llvm, asm, obj (default) or header; for sm_90a attn, tile, sm, nvvm, "
                                    "llvm, ptx, cubin or sass (default: a kernel image)", result_group,
                   [CompileVis]>;
+defm name : Value<"name", "NAME", "what the C functions of an object begin with (default: the name of "
+                                 "-o's file, or attention)", result_group, [CompileVis]>;
 def print_pipeline : Switch<"print-pipeline",
                             "print the passes as tilewright-opt replays them, and nothing else",
                             result_group, [CompileVis]>;
