@@ -25,7 +25,8 @@ def ConvertAttnToTile : Pass<"convert-attn-to-tile", "::mlir::ModuleOp"> {
     With `decode-q` there are two further programs, for launches of fewer queries than block_q, which
     the first then leaves alone. Tiles of `decode-q` rows hold the queries of all heads that share
     their keys, each item takes a run of about `decode-kv` keys, and what the items leave for a
-    row is combined by the last program. Their states pass through temporary tensors.
+    row is combined by the last program. Their states pass through temporary tensors, and both carry
+    `tile.columns_on_lanes`.
   }];
   let options = [
     Option<"decodeQ", "decode-q", "int64_t", "0", "rows of a tile of few queries; 0: no programs of their own">,
@@ -46,6 +47,9 @@ def ConvertTileToVector : Pass<"convert-tile-to-vector", "::mlir::ModuleOp"> {
     independent items of work, `<name>(arguments..., item)` does one. Every tile value gets a home by
     its op: a view for keys and values, scratch on the stack for scores, transposed queries and
     accumulators. A program that would need a copy between two homes is refused at the op.
+
+    Of a forall with `tile.columns_on_lanes`, columns lie on the lanes instead: keys and values are
+    read a vector at a time, and rows are computed one or two at a time, only those that are stored.
 
     `lanes` is the number of f32 in a vector; a tile of the micro-kernel is `rows` broadcasts by
     `vectors` vectors.

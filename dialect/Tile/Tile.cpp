@@ -7,6 +7,7 @@
 #include "dialect/Tile/Tile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -33,6 +34,15 @@ void TileDialect::initialize() {
 Operation *TileDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type,
                                             Location location) {
   return arith::ConstantOp::materialize(builder, value, type, location);
+}
+
+LogicalResult TileDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  if (attribute.getName() != columnsOnLanesAttribute)
+    return success();
+  if (!isa<scf::ForallOp>(op) || !isa<UnitAttr>(attribute.getValue()))
+    return op->emitError() << "'" << columnsOnLanesAttribute
+                           << "' is for scf.forall, and has no value";
+  return success();
 }
 
 LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t blockQ,

@@ -123,6 +123,7 @@ private:
   /// A block of rows and a run of key blocks are an item.
   void lowerSplits(Value rowBlocks, Value splits, Value foldedQuery, const Partials &partials) {
     auto grid = forall({batch, keyHeads, splits, rowBlocks});
+    grid->setAttr(tile::columnsOnLanesAttribute, builder.getUnitAttr());
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(grid.getBody());
     const SmallVector<Value> position = grid.getInductionVars();
@@ -154,6 +155,7 @@ private:
   void lowerCombination(Value rowBlocks, Value splits, const Partials &partials, Value out,
                         Value lse) {
     auto grid = forall({batch, keyHeads, rowBlocks});
+    grid->setAttr(tile::columnsOnLanesAttribute, builder.getUnitAttr());
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(grid.getBody());
     const SmallVector<Value> position = grid.getInductionVars();

@@ -65,6 +65,11 @@ Value LaneCode::vector(Value tile) {
   return asVector(evaluate(tile));
 }
 
+Value LaneCode::scalar(Value tile) {
+  Value value = evaluate(tile);
+  return isa<VectorType>(value.getType()) ? vector::ExtractOp::create(*b, value, 0) : value;
+}
+
 Value LaneCode::restingVector(Value tile, Type element) {
   Value value = vector(tile);
   if (elementOf(tile) == element)
@@ -105,13 +110,21 @@ Value LaneCode::sliceOf(Value tile) const {
 
 Value LaneCode::load(Value tile) {
   const bool isRow = cast<RankedTensorType>(tile.getType()).getRank() == 1;
-  Value value = b->load(sliceOf(tile), isRow ? b->index(0) : column, lane);
+  Value part = sliceOf(tile), value;
+  if (!b->shape.columnsOnLanes)
+    value = b->load(part, isRow ? b->index(0) : column, lane);
+  else if (isRow)
+    value = memref::LoadOp::create(*b, part, ValueRange{b->index(0), lane});
+  else
+    value = b->load(part, lane, column);
   const Type element = elementOf(tile), resting = homes->restingType(element);
   if (element == resting)
     return value;
+  auto vector = dyn_cast<VectorType>(value.getType());
+  const Type type = vector ? vector.clone(element) : element;
   if (isa<FloatType>(element))
-    return arith::TruncFOp::create(*b, b->vectorOf(element), value);
-  return arith::TruncIOp::create(*b, b->vectorOf(element), value);
+    return arith::TruncFOp::create(*b, type, value);
+  return arith::TruncIOp::create(*b, type, value);
 }
 
 Value LaneCode::emit(OpResult tile) {
@@ -129,7 +142,7 @@ Value LaneCode::emit(OpResult tile) {
           position = arith::AddIOp::create(*b, position, first);
         position = arith::AddIOp::create(*b, position, op.getDim() == 0 ? lane : column);
         position = arith::IndexCastOp::create(*b, element, position);
-        if (op.getDim() == 1)
+        if (op.getDim() != laneDimension())
           return position;
         const auto lanes = llvm::to_vector(llvm::seq<int32_t>(0, b->shape.lanes));
         Value steps =
@@ -146,8 +159,10 @@ Value LaneCode::emit(OpResult tile) {
       })
       .Case([&](tile::SoftmaxFinalizeOp op) {
         Value sum = asVector(known(op.getSum()));
-        if (tile == op.getLse())
-          return b->add(asVector(known(op.getReference())), naturalLogarithm(*b, sum));
+        if (tile == op.getLse()) {
+          Value lse = b->add(asVector(known(op.getReference())), naturalLogarithm(*b, sum));
+          return b->shape.columnsOnLanes ? vector::ExtractOp::create(*b, lse, 0) : lse;
+        }
         // No key, no output; a NaN in the sum reaches the output through the division.
         Value zero = b->real(sum.getType(), 0);
         Value quotient = arith::DivFOp::create(*b, asVector(known(op.getAccumulator())), sum);
@@ -173,8 +188,8 @@ Value LaneCode::emitElementwise(Operation *op) {
   return clone->getResult(0);
 }
 
-/// Whether neighbouring queries have neighbouring values: a query's position, plus or minus what
-/// all queries share.
+/// Whether neighbouring lanes have neighbouring values: a query's (or a column's) position, plus or
+/// minus what all of them share.
 bool LaneCode::isConsecutive(Value tile) const {
   const auto isShared = [&](Value value) {
     Value evaluated = known(value);
@@ -182,7 +197,7 @@ bool LaneCode::isConsecutive(Value tile) const {
   };
   while (Operation *op = tile.getDefiningOp()) {
     if (auto coord = dyn_cast<tile::CoordOp>(op))
-      return coord.getDim() == 0;
+      return coord.getDim() == laneDimension();
     if (isa<arith::AddIOp, arith::SubIOp>(op) && isShared(op->getOperand(1)))
       tile = op->getOperand(0);
     else if (isa<arith::AddIOp>(op) && isShared(op->getOperand(0)))

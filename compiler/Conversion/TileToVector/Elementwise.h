@@ -7,7 +7,8 @@
 // Ops on tiles that rest nowhere are evaluated where their value is needed, for one column and one
 // vector of queries at a time. What is the same for all queries stays a scalar (a key's position,
 // its document), and what is the same for all columns is computed once, before the loop over
-// columns.
+// columns. With columns on lanes (ColumnTiles.h) it is the other way round: one row and one vector
+// of columns at a time, what all columns share being a scalar.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +22,7 @@
 namespace tilewright {
 
 /// Evaluates tiles for one vector of queries, the one that starts at `lane` of the group of queries
-/// from `first` on.
+/// from `first` on; with columns on lanes, for the query `lane`.
 class LaneCode {
 public:
   /// `scalars` maps the program's scalars to the function's.
@@ -37,6 +38,8 @@ public:
   void define(mlir::Value tile, mlir::Value vector) { inColumn[tile] = vector; }
   /// The tile's elements in this column.
   mlir::Value vector(mlir::Value tile);
+  /// The one element of a row of one, with columns on lanes.
+  mlir::Value scalar(mlir::Value tile);
   /// As it rests in a buffer.
   mlir::Value restingVector(mlir::Value tile, mlir::Type element);
 
@@ -54,6 +57,8 @@ private:
   mlir::Value known(mlir::Value value) const;
   mlir::Value evaluate(mlir::Value tile);
   mlir::Value emit(mlir::OpResult tile);
+  /// The dimension of a tile that lies on the lanes.
+  uint64_t laneDimension() const { return b->shape.columnsOnLanes ? 1 : 0; }
   bool isConsecutive(mlir::Value tile) const;
   mlir::Value emitGather(tile::GatherOp gather);
   mlir::Value emitElementwise(mlir::Operation *op);

@@ -39,7 +39,7 @@ Homes::Homes(VectorBuilder &builder, Block *program) : builder(builder) {
       insert(region.getArguments());
     if (computeColumnDependence(op, [&](Value v) { return dependsOnColumn(v); }))
       insert(op->getResults());
-    if (auto step = dyn_cast<tile::SoftmaxStepOp>(op))
+    if (auto step = dyn_cast<tile::SoftmaxStepOp>(op); step && !builder.shape.columnsOnLanes)
       fuse(step);
   });
 }
@@ -101,7 +101,14 @@ Type Homes::restingType(Type element) const {
   return element.isInteger(1) ? builder.getI8Type() : element;
 }
 
+Value Homes::rowsOf(RankedTensorType tile) const {
+  Value count = rowCounts.lookup(tile.getDimSize(0));
+  return count ? count : builder.index(tile.getDimSize(0));
+}
+
 MemRefType Homes::groupType(RankedTensorType tile, Type element) const {
+  if (builder.shape.columnsOnLanes && tile.getRank() == 2)
+    return MemRefType::get({tile.getDimSize(0), builder.shape.padded(tile.getDimSize(1))}, element);
   const int64_t columns =
       tile.getRank() == 2 ? llvm::alignTo(tile.getDimSize(1), builder.shape.columnMultiple) : 1;
   return MemRefType::get({columns, builder.shape.groupWidth(tile.getDimSize(0))}, element);

@@ -17,7 +17,8 @@
 // A tile of queries x columns rests as [column][query], the queries padded to whole vectors; one
 // value a query rests as [1][query]. More queries than a register tile has rest group by group, as
 // [group][column][query], and what only the ops of one run over the groups need has a home for one
-// group. f16 and bf16 rest widened to f32, i1 as bytes. An op takes
+// group. With columns on lanes (ColumnTiles.h) a tile rests as [query][column], the columns padded.
+// f16 and bf16 rest widened to f32, i1 as bytes. An op takes
 // over the home of an operand only if nobody reads the operand later; a tile that would have to be
 // in two places, or in one place with another, is refused.
 //
@@ -65,6 +66,10 @@ public:
   /// States that the tile's home need not hold more than one group at a time.
   void keepForOneGroup(mlir::Value tile) { forOneGroup.insert(tile); }
 
+  /// With columns on lanes: how many rows of a tile are computed.
+  mlir::Value rowsOf(mlir::RankedTensorType tile) const;
+  void setRowCounts(llvm::DenseMap<int64_t, mlir::Value> counts) { rowCounts = std::move(counts); }
+
   /// The scratch type of a tile with elements of `element`, and of one group of it.
   mlir::MemRefType bufferType(mlir::RankedTensorType tile, mlir::Type element) const;
   mlir::MemRefType groupType(mlir::RankedTensorType tile, mlir::Type element) const;
@@ -101,6 +106,7 @@ private:
   llvm::DenseMap<mlir::Value, View> views;
   llvm::SmallVector<mlir::Value> acquired;
   llvm::DenseMap<mlir::Type, llvm::SmallVector<mlir::Value>> released;
+  llvm::DenseMap<int64_t, mlir::Value> rowCounts;
   uint64_t scratchBytes = 0;
 
   void fuse(tile::SoftmaxStepOp step);

@@ -70,8 +70,7 @@ Stream tilewright::emitStream(VectorBuilder &b, Value tensor, ValueRange indices
   return {memref::SubViewOp::create(b, rows, tensor, offsets, sizes, strides), count, ahead};
 }
 
-/// The indices of a view's row.
-static SmallVector<Value> indicesOf(VectorBuilder &b, const View &view, Value row) {
+SmallVector<Value> tilewright::indicesOf(VectorBuilder &b, const View &view, Value row) {
   if (!view.group)
     return {row};
   Value number = arith::AddIOp::create(b, view.first, row);
@@ -79,7 +78,7 @@ static SmallVector<Value> indicesOf(VectorBuilder &b, const View &view, Value ro
           arith::RemUIOp::create(b, number, view.group)};
 }
 
-static SmallVector<Value> with(SmallVector<Value> indices, Value column) {
+SmallVector<Value> tilewright::indicesWith(SmallVector<Value> indices, Value column) {
   indices.push_back(column);
   return indices;
 }
@@ -156,8 +155,8 @@ void tilewright::emitLoad(VectorBuilder &b, View view, RankedTensorType tile, Va
     b.loop(lane, valid, 1, [&](Value query) {
       const SmallVector<Value> row = indicesOf(b, view, arith::AddIOp::create(b, first, query));
       forEachColumn([&](Value column) {
-        Value value =
-            memref::LoadOp::create(b, view.rows, tile.getRank() == 2 ? with(row, column) : row);
+        Value value = memref::LoadOp::create(b, view.rows,
+                                             tile.getRank() == 2 ? indicesWith(row, column) : row);
         memref::StoreOp::create(b, asResting(b, value, resting), part, ValueRange{column, query});
       });
     });
@@ -183,8 +182,8 @@ void tilewright::emitLoad(VectorBuilder &b, View view, RankedTensorType tile, Va
           b.loop(b.index(0), b.index(whole), lanes, [&](Value column) {
             SmallVector<Value> rows;
             for (const SmallVector<Value> &place : places) {
-              Value row =
-                  vector::LoadOp::create(b, b.vectorOf(element), view.rows, with(place, column));
+              Value row = vector::LoadOp::create(b, b.vectorOf(element), view.rows,
+                                                 indicesWith(place, column));
               rows.push_back(isa<FloatType>(resting) ? b.widen(row, resting) : row);
             }
             for (auto [i, vector] : llvm::enumerate(transpose(b, rows)))
@@ -237,7 +236,7 @@ void tilewright::emitStore(VectorBuilder &b, const Homes &homes, const IRMapping
         vectors = transpose(b, vectors);
         forEachQuery([&](int64_t i) {
           vector::StoreOp::create(b, asElement(vectors[i], b.vectorOf(element)), view.rows,
-                                  with(places[i], column));
+                                  indicesWith(places[i], column));
         });
       });
     if (whole < columns)
@@ -246,7 +245,7 @@ void tilewright::emitStore(VectorBuilder &b, const Homes &homes, const IRMapping
         forEachQuery([&](int64_t i) {
           Value value = vector::ExtractOp::create(b, vector, i);
           memref::StoreOp::create(b, asElement(value, element), view.rows,
-                                  type.getRank() == 2 ? with(places[i], column) : places[i]);
+                                  type.getRank() == 2 ? indicesWith(places[i], column) : places[i]);
         });
       });
   };

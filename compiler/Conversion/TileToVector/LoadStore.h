@@ -23,6 +23,10 @@ bool isFolded(mlir::Value tensor, mlir::ValueRange indices, mlir::RankedTensorTy
 View emitView(VectorBuilder &builder, mlir::Value tensor, mlir::ValueRange indices,
               mlir::RankedTensorType tile);
 
+/// The indices of a view's row, and with those of an element of it.
+llvm::SmallVector<mlir::Value> indicesOf(VectorBuilder &builder, const View &view, mlir::Value row);
+llvm::SmallVector<mlir::Value> indicesWith(llvm::SmallVector<mlir::Value> row, mlir::Value column);
+
 /// All rows of `tensor` from the last of `indices` on, at least one.
 Stream emitStream(VectorBuilder &builder, mlir::Value tensor, mlir::ValueRange indices,
                   int64_t ahead);

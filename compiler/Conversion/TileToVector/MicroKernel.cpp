@@ -13,7 +13,6 @@ using namespace tilewright;
 
 /// More rows than this need more registers for addresses than there are.
 static constexpr int64_t maxRows = 8;
-static constexpr int64_t cacheLineBits = 512;
 /// Steps of an iteration of a whole tile's depth loop, which then ends after few enough iterations
 /// for a processor to predict.
 static constexpr int64_t stepsOfIteration = 4;
@@ -93,24 +92,11 @@ struct RegisterTile {
     return loop(main, count, 1);
   }
 
-  void fetch(Value n) {
-    for (const Stream &stream : product.streams) {
-      const auto type = cast<MemRefType>(stream.rows.getType());
-      const int64_t line = cacheLineBits / type.getElementTypeBitWidth();
-      Value row = arith::MinSIOp::create(b, b.offset(n, stream.ahead), b.offset(stream.count, -1));
-      for (int64_t column = 0; column < type.getDimSize(1); column += line)
-        memref::PrefetchOp::create(b, stream.rows, ValueRange{row, b.index(column)},
-                                   /*isWrite=*/false, /*localityHint=*/3, /*isDataCache=*/true);
-    }
-  }
-
   /// The tile of `rows` rows from `first` on; without products where `isEmpty`.
   SmallVector<Value> tile(int64_t rows, Value first, ValueRange carried, bool isEmpty = false) {
     SmallVector<Value> n, sums;
     for (int64_t r = 0; r < rows; ++r)
       n.push_back(b.offset(first, r));
-    for (Value row : n)
-      fetch(row);
     for (Value row : n)
       for (int64_t j = 0; j < vectors; ++j)
         sums.push_back(start(row, j));

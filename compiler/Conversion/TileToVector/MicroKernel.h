@@ -44,7 +44,7 @@ struct Product {
   Extent rows;           ///< rows from `count` up to `limit` get no products
   Extent depth;
   mlir::Type type; ///< f32 or f64
-  /// What is fetched while the rows are computed, a row for each.
+  /// With columns on lanes: what is fetched while the rows are computed, a row for each.
   llvm::SmallVector<Stream> streams = {};
 };
 

@@ -6,6 +6,8 @@
 
 #include "compiler/Conversion/TileToVector/TileProgram.h"
 #include "compiler/Conversion/TileToVector/AmxEmitter.h"
+#include "compiler/Conversion/TileToVector/ColumnProduct.h"
+#include "compiler/Conversion/TileToVector/ColumnTiles.h"
 #include "compiler/Conversion/TileToVector/OnlineSoftmax.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -133,10 +135,16 @@ public:
 
   LogicalResult emit(Block &block) {
     Run run;
+    bool knowsUsed = &block != &program || !b.shape.columnsOnLanes;
     for (Operation &op : block.without_terminator()) {
       if (!run.takes(op))
         emit(std::exchange(run, {}));
       b.setLoc(op.getLoc());
+      if (!knowsUsed && !homes.isEvaluatedOnUse(&op)) {
+        findUsed();
+        homes.setRowCounts(used);
+        knowsUsed = true;
+      }
       LogicalResult result =
           TypeSwitch<Operation *, LogicalResult>(&op)
               .Case<tile::LoadOp, tile::StoreOp, scf::ForOp>([&](auto op) { return emit(op); })
@@ -202,24 +210,42 @@ private:
     };
     View view = emitView(b, scalar(load.getSource()), scalarsOf(load.getIndices()), type);
     if (!llvm::all_of(load->getUses(), isInPlace))
-      emitLoad(b, view, type, homes.settle(load.getResult()));
+      emitLoad(view, load.getResult());
     if (amxEmitter)
       amxEmitter->packQueries(load);
     if (!llvm::any_of(load->getUses(), isInPlace))
       return success();
     const Type element = type.getElementType();
-    if (element != homes.restingType(element))
+    if (element != homes.restingType(element) && !b.shape.columnsOnLanes)
       view = emitWidened(
           b, view, homes.acquire(MemRefType::get(type.getShape(), homes.restingType(element))));
     homes.setView(load.getResult(), view);
     return success();
   }
 
+  void emitLoad(View view, TypedValue<RankedTensorType> tile) {
+    Value home = homes.settle(tile);
+    if (b.shape.columnsOnLanes)
+      emitColumnLoad(b, homes, view, tile.getType(), home);
+    else
+      tilewright::emitLoad(b, view, tile.getType(), home);
+  }
+
   LogicalResult emit(tile::StoreOp store) {
     View view = emitView(b, scalar(store.getTarget()), scalarsOf(store.getIndices()),
                          store.getValue().getType());
-    emitStore(b, homes, scalars, store.getValue(), view);
+    if (b.shape.columnsOnLanes)
+      emitColumnStore(b, homes, scalars, store.getValue(), view);
+    else
+      emitStore(b, homes, scalars, store.getValue(), view);
     return success();
+  }
+
+  void emitInto(Value tile, Value buffer) {
+    if (b.shape.columnsOnLanes)
+      emitColumnsInto(b, homes, scalars, tile, buffer);
+    else
+      tilewright::emitInto(b, homes, scalars, tile, buffer);
   }
 
   void emit(const Run &run) {
@@ -242,14 +268,22 @@ private:
         continue;
       }
       auto step = cast<tile::SoftmaxStepOp>(op);
-      if (tile::MmaOp root = homes.productOf(step)) {
+      if (tile::MmaOp root = homes.productOf(step))
         products[op] = operandsOf(root);
-        products[op].streams = streamsOf(step, root);
-      }
       takeOverOrSettle(step.getWeights(), step.getScores(), step);
       takeOverOrSettle(step.getNewReference(), step.getReference(), step);
       takeOverOrSettle(step.getNewSum(), step.getSum(), step);
       homes.settle(step.getAlpha());
+    }
+    if (b.shape.columnsOnLanes) {
+      for (Operation *op : run.ops) {
+        b.setLoc(op->getLoc());
+        if (auto product = dyn_cast<tile::MmaOp>(op))
+          emitColumns(product, products[op]);
+        else
+          emitColumnSoftmaxStep(b, cast<tile::SoftmaxStepOp>(op), homes, scalars);
+      }
+      return;
     }
     const auto emitGroup = [&](QueryGroup group) {
       for (Operation *op : run.ops) {
@@ -269,14 +303,14 @@ private:
     b.forEachGroup(run.queries(), emitGroup, used.lookup(run.queries()));
   }
 
-  /// Finds what is stored in the end, before the first loop: a group of queries past the end of a
-  /// tensor needs no work.
+  /// Finds what is stored in the end, before the first loop, or with columns on lanes before all: a
+  /// group of queries past the end of a tensor needs no work.
   void findUsed() {
     llvm::DenseSet<int64_t> unknown;
     program.walk([&](tile::StoreOp store) {
       auto type = store.getValue().getType();
       const int64_t queries = type.getDimSize(0);
-      if (homes.isOneGroup(type))
+      if (homes.isOneGroup(type) && !b.shape.columnsOnLanes)
         return;
       if (!llvm::all_of(store->getOperands(), [&](Value operand) {
             return isTile(operand) || scalars.contains(operand);
@@ -345,25 +379,37 @@ private:
     emitProduct(b, product, group.lane, group.vectors, start, {}, finish);
   }
 
-  /// One vector of queries does little with what it reads: the keys of the next block and the
-  /// values of this one had better be on their way.
-  SmallVector<Stream> streamsOf(tile::SoftmaxStepOp step, tile::MmaOp root) {
-    SmallVector<Stream> streams;
-    if (b.shape.padded(step.getScores().getType().getDimSize(0)) > b.shape.lanes)
-      return streams;
-    const auto add = [&](tile::LoadOp load, int64_t ahead) {
-      if (load.getResult().getType().getElementType() ==
-              homes.restingType(load.getResult().getType().getElementType()) &&
-          llvm::all_of(load->getOperands(), [&](Value value) { return scalars.contains(value); }))
-        streams.push_back(
-            emitStream(b, scalar(load.getSource()), scalarsOf(load.getIndices()), ahead));
+  void emitColumns(tile::MmaOp op, Product product) {
+    Value accumulator = op.getAccumulator();
+    const auto start = [&](Value row, Value column) -> Value {
+      if (!accumulator)
+        return {};
+      LaneCode code(b, homes, scalars, row);
+      code.moveTo(column);
+      return code.vector(accumulator);
     };
-    auto keys = root.getRhs().getDefiningOp<tile::LoadOp>();
-    add(keys, keys.getResult().getType().getDimSize(0));
-    for (Operation *user : step.getWeights().getUsers())
-      if (auto product = dyn_cast<tile::MmaOp>(user);
-          product && product.getLhs() == step.getWeights())
-        add(product.getRhs().getDefiningOp<tile::LoadOp>(), 0);
+    if (!isLhsAtHome(op))
+      emitInto(op.getLhs(), product.lhs);
+    product.streams = streamsOf(op);
+    const RankedTensorType type = op.getResult().getType();
+    emitColumnProduct(b, product, homes.rowsOf(type), type.getDimSize(0), start,
+                      homes.bufferOf(op.getResult()));
+  }
+
+  /// While a block's scores are computed its values had better be on their way, and while its
+  /// values are, the keys of the next block: what the other products of a loop's body read next.
+  SmallVector<Stream> streamsOf(tile::MmaOp op) {
+    SmallVector<Stream> streams;
+    for (auto other : op->getBlock()->getOps<tile::MmaOp>()) {
+      auto load = other.getRhs().getDefiningOp<tile::LoadOp>();
+      if (other == op ||
+          !llvm::all_of(load->getOperands(), [&](Value value) { return scalars.contains(value); }))
+        continue;
+      const int64_t ahead =
+          op->isBeforeInBlock(other) ? 0 : load.getResult().getType().getDimSize(0);
+      streams.push_back(
+          emitStream(b, scalar(load.getSource()), scalarsOf(load.getIndices()), ahead));
+    }
     return streams;
   }
 
@@ -388,7 +434,7 @@ private:
                             "would have two live homes")
                  .attachNote(start.getLoc())
              << "this tile";
-    emitInto(b, homes, scalars, start, homes.settle(argument));
+    emitInto(start, homes.settle(argument));
     return success();
   }
 
@@ -453,7 +499,7 @@ private:
         auto type = cast<RankedTensorType>(value.getType());
         Value place =
             homes.acquire(homes.bufferType(type, homes.restingType(type.getElementType())));
-        emitInto(b, homes, scalars, value, place);
+        emitInto(value, place);
         rowMoves.push_back({place, homes.bufferOf(argument), type.getDimSize(0)});
       } else if (homes.bufferOf(value)) {
         return terminator
@@ -475,7 +521,7 @@ private:
                                      "one would have two live homes")
                          .attachNote(other.getLoc())
                      << "this tile";
-      emitInto(b, homes, scalars, value, home);
+      emitInto(value, home);
     }
     for (auto [place, home, queries] : rowMoves) {
       const auto copy = [&](Value first, Value lane) {

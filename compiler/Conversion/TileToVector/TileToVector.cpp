@@ -185,7 +185,9 @@ struct TileToVector : tilewright::impl::ConvertTileToVectorBase<TileToVector> {
                         bool hasTemporaries, const AmxProgram *packed) {
     VectorShape shape = shapeFor(usesDouble(program));
     if (packed)
-      shape.columnMultiple = amxRows, shape.restsInGroups = false;
+      shape.columnMultiple = amxRows;
+    shape.columnsOnLanes = program->hasAttr(tile::columnsOnLanesAttribute);
+    shape.restsInGroups = !packed && !shape.columnsOnLanes;
     const Type index = IndexType::get(&getContext());
 
     IRMapping scalars;

@@ -73,6 +73,15 @@ Value VectorBuilder::broadcast(Value scalar) {
   return vector::BroadcastOp::create(*this, vectorOf(scalar.getType()), scalar);
 }
 
+Value VectorBuilder::lanesBelow(Value count) {
+  const Type i32 = getI32Type();
+  count = arith::MinSIOp::create(*this, count, index(shape.lanes));
+  const auto lanes = llvm::to_vector(llvm::seq<int32_t>(0, shape.lanes));
+  Value numbers = constant(DenseElementsAttr::get(vectorOf(i32), ArrayRef<int32_t>(lanes)));
+  return arith::CmpIOp::create(*this, arith::CmpIPredicate::slt, numbers,
+                               broadcast(arith::IndexCastOp::create(*this, i32, count)));
+}
+
 Value VectorBuilder::load(Value buffer, Value row, Value lane) {
   Type element = cast<MemRefType>(buffer.getType()).getElementType();
   return vector::LoadOp::create(*this, vectorOf(element), buffer, ValueRange{row, lane});

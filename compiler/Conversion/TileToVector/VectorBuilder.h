@@ -37,6 +37,8 @@ struct VectorShape {
   /// Whether tiles of more queries than a register tile rest as several, one after the other: each
   /// is then dense in the cache.
   bool restsInGroups = true;
+  /// Whether a vector is of columns of one row and not of queries of one column.
+  bool columnsOnLanes = false;
 
   int64_t padded(int64_t queries) const { return llvm::alignTo(queries, lanes); }
   /// Queries of a row of scratch.
@@ -73,6 +75,8 @@ public:
 
   mlir::Value offset(mlir::Value index, int64_t distance);
   mlir::Value broadcast(mlir::Value scalar);
+  /// Of a vector of booleans those of the first `count` lanes are true, of which there may be more.
+  mlir::Value lanesBelow(mlir::Value count);
   mlir::Value load(mlir::Value buffer, mlir::Value row, mlir::Value lane);
   void store(mlir::Value vector, mlir::Value buffer, mlir::Value row, mlir::Value lane);
 

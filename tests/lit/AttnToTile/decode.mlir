@@ -40,6 +40,7 @@ func.func @causal(%q: !qkv, %k: !qkv, %v: !qkv, %o: !qkv, %scale: f32) {
   // CHECK: arith.divui %[[ROW_OF]], %[[GROUPS]]
   // CHECK: tile.store %{{.*}}, %[[PARTIAL]][%[[B]], %[[HKV]], %[[SPLIT]], %[[ROW]]]
   // CHECK-COUNT-2: tile.store
+  // CHECK-NEXT: } {tile.columns_on_lanes}
 
   // CHECK: scf.forall {{.*}} in (%{{.*}}, %{{.*}}, %[[ROW_BLOCKS]])
   // CHECK: scf.for %{{.*}} = %c0 to %[[SPLITS]]

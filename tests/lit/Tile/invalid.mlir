@@ -276,3 +276,21 @@ func.func @block_ranges_block(%i: index) {
   %r:4 = tile.block_ranges queries %i to %i keys %i block 0 where []()
   return
 }
+
+// -----
+
+func.func @columns_of_a_loop(%n: index) {
+  // expected-error@+1 {{'tile.columns_on_lanes' is for scf.forall, and has no value}}
+  scf.for %i = %n to %n step %n {
+  } {tile.columns_on_lanes}
+  return
+}
+
+// -----
+
+func.func @columns_with_a_value() {
+  // expected-error@+1 {{'tile.columns_on_lanes' is for scf.forall, and has no value}}
+  scf.forall (%i) in (1) {
+  } {tile.columns_on_lanes = 1 : i32}
+  return
+}
