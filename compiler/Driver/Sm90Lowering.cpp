@@ -222,5 +222,8 @@ tilewright::makeSm90Lowering(const CompileOptions &options) {
   if (!options.cpu.empty())
     return invalidArgument("cpu is '{}', but the target is sm_90a",
                            expression::printable(options.cpu, 40));
+  if (!options.name.empty())
+    return invalidArgument("name is '{}', but the target sm_90a has no objects for C",
+                           expression::printable(options.name, 40));
   return std::unique_ptr<const Lowering>(std::make_unique<Sm90Lowering>(options.ptxas));
 }

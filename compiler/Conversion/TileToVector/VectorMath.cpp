@@ -85,9 +85,9 @@ static Value powerOfExponent(VectorBuilder &b, Type type, Value exponent, const 
   return arith::BitcastOp::create(b, type, exponent);
 }
 
-Value tilewright::exponentialOfDifference(VectorBuilder &b, Value larger, Value smaller) {
-  const Type type = larger.getType();
-  Value x = b.multiply(b.subtract(larger, smaller), b.real(type, log2OfE));
+/// 2^x where that is a normal number; NaN for NaN.
+static Value normalPower(VectorBuilder &b, Value x) {
+  const Type type = x.getType();
   const Format format = formatOf(b, x);
   Value rounding = b.real(type, format.roundingConstant);
   Value shifted = b.add(x, rounding);
@@ -98,9 +98,15 @@ Value tilewright::exponentialOfDifference(VectorBuilder &b, Value larger, Value 
   power = arith::ShLIOp::create(b, power, b.integer(format.integer, format.mantissaBits));
   power = arith::AddIOp::create(b, power,
                                 b.integer(format.integer, format.bias << format.mantissaBits));
+  return b.multiply(sum, arith::BitcastOp::create(b, type, power));
+}
+
+Value tilewright::exponentialOfDifference(VectorBuilder &b, Value larger, Value smaller) {
+  const Type type = larger.getType();
+  Value x = b.multiply(b.subtract(larger, smaller), b.real(type, log2OfE));
   // Below, the result is 0 whatever was made of x; comparisons with NaN are false.
-  return b.choose(arith::CmpFPredicate::OLE, x, b.real(type, 1 - format.bias), b.real(type, 0),
-                  b.multiply(sum, arith::BitcastOp::create(b, type, power)));
+  return b.choose(arith::CmpFPredicate::OLE, x, b.real(type, 1 - formatOf(b, x).bias),
+                  b.real(type, 0), normalPower(b, x));
 }
 
 /// x, or the nearest of these limits; NaN for NaN.
@@ -159,10 +165,14 @@ Value tilewright::hyperbolicTangent(VectorBuilder &b, Value x) {
   Value near =
       polynomial(b, isDouble ? ArrayRef<double>(tanhDouble) : ArrayRef<double>(tanhSingle), square);
   near = b.multiplyAdd(b.multiply(near, square), x, x);
-  Value grown = b.add(naturalExponential(b, b.add(magnitude, magnitude)), b.real(type, 1));
+  // From 10, in f64 from 20 on, the result is 1.
+  Value limit = b.real(type, isDouble ? 20 : 10);
+  Value bounded = b.choose(arith::CmpFPredicate::OGT, magnitude, limit, limit, magnitude);
+  Value power = normalPower(b, b.multiply(bounded, b.real(type, 2 * log2OfE)));
+  Value grown = b.add(power, b.real(type, 1));
   Value far = b.subtract(b.real(type, 1), arith::DivFOp::create(b, b.real(type, 2), grown));
-  return b.choose(arith::CmpFPredicate::OLT, magnitude, b.real(type, tanhNear), near,
-                  math::CopySignOp::create(b, far, x));
+  return math::CopySignOp::create(
+      b, b.choose(arith::CmpFPredicate::OLT, magnitude, b.real(type, tanhNear), near, far), x);
 }
 
 // x = 2^k * (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)), and with s = f / (2 + f), z = s * s:

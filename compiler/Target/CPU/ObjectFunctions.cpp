@@ -40,10 +40,6 @@ Result<ObjectDescription> ObjectDescription::make(std::string name, Signature si
                            expression::printable(name, maxNameLength), maxNameLength);
   KernelInterface interface(signature.arguments, std::move(expressions));
   for (auto [i, argument] : enumerate(interface.arguments())) {
-    if (!isIdentifier(argument.name))
-      return invalidArgument("argument '{}' cannot be named in C: a letter or '_', then letters, "
-                             "digits and '_', at most {} in all",
-                             expression::printable(argument.name, maxNameLength), maxNameLength);
     const ProblemTensor *role = interface.role(i);
     if (role && (role->rank != argument.shape.size() ||
                  (role->rank == 4 && argument.shape[3] == KernelArgument::dynamic)))

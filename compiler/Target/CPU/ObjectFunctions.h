@@ -28,8 +28,8 @@ struct ObjectDescription {
   Signature signature;
   KernelInterface interface;
 
-  /// Refused: a name that is no identifier of C, or one that is reserved; arguments whose names
-  /// are not identifiers, problem tensors of another rank than theirs.
+  /// Refused: a name that is no identifier of C, or one that is reserved; problem tensors of
+  /// another rank than theirs.
   static Result<ObjectDescription> make(std::string name, Signature signature,
                                         LaunchExpressions expressions);
 };

@@ -2,8 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Whatever the user named stands behind a prefix or in a comment, so that no name
-// can be a keyword, a macro or one of the header's own.
+// Whatever the user named has letters, digits and '_' only (attn.name is verified
+// to), and stands behind a prefix or in a comment: no name can be a keyword, a
+// macro or one of the header's own.
 //
 //===----------------------------------------------------------------------===//
 

@@ -32,30 +32,26 @@ static bool isText(std::optional<Stage> stage) {
   return stage && *stage != Stage::Object && *stage != Stage::Cubin;
 }
 
-/// Whether a header is written beside an object, under the object's name: where that is a file and
-/// no device.
+/// Whether a header is written beside an object, under the object's name.
 static bool writesHeader(const Options &options, std::optional<Stage> stage) {
-  return stage == Stage::Object && options.output && *options.output != "-" &&
-         (!llvm::sys::fs::exists(*options.output) ||
-          llvm::sys::fs::is_regular_file(*options.output));
+  return stage == Stage::Object && options.output && *options.output != "-";
 }
 
-/// Writes the header of an object beside it, but not over a file that is something else.
-static Status writeHeader(const std::string &object, const std::string &header) {
+/// The path of an object's header. Refused: one where there is a file that is something else.
+static Result<std::string> headerPath(const std::string &object, const std::string &header) {
   llvm::SmallString<128> path(object);
   llvm::sys::path::replace_extension(path, "h");
-  const std::string name = path.str().str();
+  std::string name = path.str().str();
   if (name == object)
     return invalidArgument("-o {} leaves no name for the header, which is {} too", object, name);
-  const std::string firstLine = header.substr(0, header.find('\n'));
-  if (llvm::sys::fs::exists(name)) {
-    Result<std::string> present = readTextFile(name, maxHeaderBytes);
-    if (!present || !present->starts_with(firstLine))
-      return invalidArgument("{} is there and no header of an object, so it is not overwritten; "
-                             "choose another -o",
-                             name);
-  }
-  return writeFile(name, header);
+  if (!llvm::sys::fs::exists(name))
+    return name;
+  Result<std::string> present = readTextFile(name, maxHeaderBytes);
+  if (!present || !present->starts_with(header.substr(0, header.find('\n'))))
+    return invalidArgument("{} is there and no header of an object, so it is not overwritten; "
+                           "choose another -o",
+                           name);
+  return name;
 }
 
 /// What to compile: the functions of an object are named after its file unless --name says.
@@ -105,10 +101,18 @@ Result<int> tool::runCompile(const Options &options) {
   }();
   if (!text)
     return text.error();
-  if (writesHeader(options, stage))
-    if (Status written = writeHeader(*options.output, header); !written)
-      return written.error();
+  std::string pathOfHeader;
+  if (!header.empty()) {
+    Result<std::string> path = headerPath(*options.output, header);
+    if (!path)
+      return path.error();
+    pathOfHeader = *std::move(path);
+  }
   if (Status written = writeFile(options.output.value_or("-"), *text); !written)
+    return written.error();
+  if (header.empty())
+    return 0;
+  if (Status written = writeFile(pathOfHeader, header); !written)
     return written.error();
   return 0;
 }

@@ -41,8 +41,9 @@ template <typename T> static std::string refusal(const Result<T> &result) {
 }
 
 TEST(Stage, NamesAreReadBack) {
-  for (Stage stage : {Stage::Attn, Stage::Tile, Stage::Vector, Stage::SM, Stage::NVVM, Stage::LLVM,
-                      Stage::Asm, Stage::Object, Stage::PTX, Stage::Cubin, Stage::SASS})
+  for (Stage stage :
+       {Stage::Attn, Stage::Tile, Stage::Vector, Stage::SM, Stage::NVVM, Stage::LLVM, Stage::Asm,
+        Stage::Object, Stage::Header, Stage::PTX, Stage::Cubin, Stage::SASS})
     EXPECT_EQ(parseStage(nameOf(stage)), stage);
   EXPECT_EQ(nameOf(Stage::Object), "obj");
   EXPECT_EQ(parseStage("tiles"), std::nullopt);
