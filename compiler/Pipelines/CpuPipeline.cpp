@@ -14,16 +14,16 @@ using namespace tilewright;
 
 Schedule tilewright::defaultCpuSchedule(const CpuTarget &target, bool isDouble, int64_t headDim,
                                         int64_t valueDim) {
-  // 48 keys keep the scores, the transposed queries and the accumulator in a small L1
-  // (docs/cpu.md). Wide heads leave it anyhow; there twice the queries share what is read of keys
-  // and values.
+  // 64 keys keep the scores, the transposed queries and the accumulator in a small L1
+  // (docs/cpu.md). Wide heads leave it with tiles of 16 lanes; there two register tiles share what
+  // is read of keys and values.
   const int64_t lanes = isDouble ? target.lanes / 2 : target.lanes;
   const int64_t width = std::max(headDim, valueDim);
   // Very wide heads would take more scratch than a stack holds.
   const int64_t mostRows = std::max<int64_t>(1, (int64_t(1) << 20) / (width * (isDouble ? 8 : 4)));
-  return {.blockQ =
-              std::min(lanes * target.vectors * (width > 96 ? 2 : 1), std::max(lanes, mostRows)),
-          .blockKV = std::min<int64_t>(48, mostRows)};
+  const int64_t groups = target.lanes == 16 && width > 96 ? 2 : 1;
+  return {.blockQ = std::min(lanes * target.vectors * groups, std::max(lanes, mostRows)),
+          .blockKV = std::min<int64_t>(64, mostRows)};
 }
 
 Schedule tilewright::defaultAmxSchedule(int64_t headDim, int64_t valueDim) {

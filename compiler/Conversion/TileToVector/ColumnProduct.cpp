@@ -15,7 +15,6 @@ static constexpr int64_t tileRows = 2;
 /// addresses fit the registers.
 static constexpr int64_t scoreSums = 8;
 static constexpr int64_t segmentBits = 128;
-static constexpr int64_t cacheLineBits = 512;
 
 namespace {
 struct ColumnProduct {
@@ -75,19 +74,10 @@ struct ColumnProduct {
     return vector::FromElementsOp::create(b, vectorType(), elements);
   }
 
-  /// What is read next had better be on its way: memory is what takes the time with few rows. Row n
-  /// is fetched in `parts`, of which this is one.
+  /// What is read next had better be on its way: memory is what takes the time with few rows.
   void fetch(Value n, Value part, int64_t parts) {
-    for (const Stream &stream : product.streams) {
-      const auto type = cast<MemRefType>(stream.rows.getType());
-      const int64_t line = cacheLineBits / type.getElementTypeBitWidth();
-      const int64_t lines = llvm::divideCeil(llvm::divideCeil(type.getDimSize(1), line), parts);
-      Value row = arith::MinSIOp::create(b, b.offset(n, stream.ahead), b.offset(stream.count, -1));
-      Value column = arith::MulIOp::create(b, part, b.index(lines * line));
-      for (int64_t i = 0; i < lines; ++i)
-        memref::PrefetchOp::create(b, stream.rows, ValueRange{row, b.offset(column, i * line)},
-                                   /*isWrite=*/false, /*localityHint=*/3, /*isDataCache=*/true);
-    }
+    for (const Stream &stream : product.streams)
+      emitFetch(b, stream, n, part, parts);
   }
 
   //===--------------------------------------------------------------------===//

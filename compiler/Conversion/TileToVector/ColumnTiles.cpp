@@ -167,16 +167,17 @@ void tilewright::emitColumnSoftmaxStep(VectorBuilder &b, tile::SoftmaxStepOp ste
 
     // A row without a visible key has no reference: subtracting 0 leaves its scores -inf.
     Value shift = b.choose(arith::CmpFPredicate::OEQ, maximum, none, b.real(vector, 0), maximum);
-    Value alpha = exponentialOfDifference(b, reference, shift);
+    ExponentialOfDifference exponential(b, vector);
+    Value alpha = exponential(reference, shift);
     storeFirst(alpha, step.getAlpha(), row);
     storeFirst(maximum, step.getNewReference(), row);
 
-    Value added = b.loop(
-        b.index(0), b.index(keys), lanes, b.real(vector, 0), [&](Value key, ValueRange sums) {
-          Value weight = exponentialOfDifference(b, b.load(weights, row, key), shift);
-          b.store(weight, weights, row, key);
-          return SmallVector<Value>{b.add(sums[0], weight)};
-        })[0];
+    Value added = b.loop(b.index(0), b.index(keys), lanes, b.real(vector, 0),
+                         [&](Value key, ValueRange sums) {
+                           Value weight = exponential(b.load(weights, row, key), shift);
+                           b.store(weight, weights, row, key);
+                           return SmallVector<Value>{b.add(sums[0], weight)};
+                         })[0];
     added = acrossLanes(b, added, [&](Value x, Value y) { return b.add(x, y); });
     storeFirst(b.multiplyAdd(sum, alpha, added), step.getNewSum(), row);
   });

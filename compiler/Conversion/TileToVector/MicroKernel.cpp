@@ -6,13 +6,12 @@
 
 #include "compiler/Conversion/TileToVector/MicroKernel.h"
 
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-
 using namespace mlir;
 using namespace tilewright;
 
 /// More rows than this need more registers for addresses than there are.
 static constexpr int64_t maxRows = 8;
+static constexpr int64_t cacheLineBits = 512;
 /// Steps of an iteration of a whole tile's depth loop, which then ends after few enough iterations
 /// for a processor to predict.
 static constexpr int64_t stepsOfIteration = 4;
@@ -60,9 +59,7 @@ struct RegisterTile {
     SmallVector<Value> result = llvm::to_vector(sums);
     for (int64_t i = 0; i < count; ++i) {
       if (i > 0)
-        LLVM::InlineAsmOp::create(b, TypeRange{}, ValueRange{}, "", "~{memory}",
-                                  /*has_side_effects=*/true, /*is_align_stack=*/false,
-                                  LLVM::TailCallKind::None, LLVM::AsmDialectAttr{}, ArrayAttr{});
+        b.barrier();
       result = step(windows, b.offset(x, i), result);
     }
     return result;
@@ -94,14 +91,24 @@ struct RegisterTile {
 
   /// The tile of `rows` rows from `first` on; without products where `isEmpty`.
   SmallVector<Value> tile(int64_t rows, Value first, ValueRange carried, bool isEmpty = false) {
-    SmallVector<Value> n, sums;
-    for (int64_t r = 0; r < rows; ++r)
-      n.push_back(b.offset(first, r));
+    SmallVector<Value> sums;
+    const auto rowsFrom = [&](Value first) {
+      SmallVector<Value> n;
+      for (int64_t r = 0; r < rows; ++r)
+        n.push_back(b.offset(first, r));
+      return n;
+    };
+    SmallVector<Value> n = rowsFrom(first);
+    for (const Stream &stream : product.streams)
+      for (Value row : n)
+        emitFetch(b, stream, row, b.index(0), 1);
     for (Value row : n)
       for (int64_t j = 0; j < vectors; ++j)
         sums.push_back(start(row, j));
-    if (!isEmpty)
+    if (!isEmpty) {
       sums = sumOverDepth(n, sums);
+      n = rowsFrom(b.forget(first));
+    }
     SmallVector<Value> result = llvm::to_vector(carried);
     for (auto [r, row] : llvm::enumerate(n))
       result = finish(row, ValueRange(sums).slice(r * vectors, vectors), result);
@@ -137,6 +144,18 @@ struct RegisterTile {
   }
 };
 } // namespace
+
+void tilewright::emitFetch(VectorBuilder &b, const Stream &stream, Value n, Value part,
+                           int64_t parts) {
+  const auto type = cast<MemRefType>(stream.rows.getType());
+  const int64_t line = cacheLineBits / type.getElementTypeBitWidth();
+  const int64_t lines = llvm::divideCeil(llvm::divideCeil(type.getDimSize(1), line), parts);
+  Value row = arith::MinSIOp::create(b, b.offset(n, stream.ahead), b.offset(stream.count, -1));
+  Value column = arith::MulIOp::create(b, part, b.index(lines * line));
+  for (int64_t i = 0; i < lines; ++i)
+    memref::PrefetchOp::create(b, stream.rows, ValueRange{row, b.offset(column, i * line)},
+                               /*isWrite=*/false, /*localityHint=*/3, /*isDataCache=*/true);
+}
 
 SmallVector<Value> tilewright::emitProduct(VectorBuilder &builder, const Product &product,
                                            Value lane, int64_t vectors, StartSum start,

@@ -37,6 +37,11 @@ struct Stream {
   int64_t ahead;     ///< its row that belongs to row 0 of the product
 };
 
+/// Asks for the row of a stream that belongs to row n of the product, in `parts`, of which this is
+/// one.
+void emitFetch(VectorBuilder &builder, const Stream &stream, mlir::Value n, mlir::Value part,
+               int64_t parts);
+
 struct Product {
   mlir::Value lhs;       ///< scratch [depth][queries] of `type`
   mlir::Value rhs;       ///< rank-2 tensor in memory, of `type` or narrower
@@ -44,7 +49,7 @@ struct Product {
   Extent rows;           ///< rows from `count` up to `limit` get no products
   Extent depth;
   mlir::Type type; ///< f32 or f64
-  /// With columns on lanes: what is fetched while the rows are computed, a row for each.
+  /// What is fetched while the rows are computed, a row for each.
   llvm::SmallVector<Stream> streams = {};
 };
 

@@ -62,6 +62,7 @@ void tilewright::emitSoftmaxStep(VectorBuilder &b, tile::SoftmaxStepOp step, con
                      [&](Value key, ValueRange maxima) { return takeScores(key, {}, maxima); });
   }
 
+  ExponentialOfDifference exponential(b, b.vectorOf(type.getElementType()));
   // A row without a visible key has no reference: subtracting 0 leaves its scores -inf.
   SmallVector<Value> shift;
   for (int64_t j = 0; j < vectors; ++j) {
@@ -69,22 +70,20 @@ void tilewright::emitSoftmaxStep(VectorBuilder &b, tile::SoftmaxStepOp step, con
     Value none = b.real(vector, -std::numeric_limits<double>::infinity());
     shift.push_back(
         b.choose(arith::CmpFPredicate::OEQ, maximum[j], none, b.real(vector, 0), maximum[j]));
-    Value alpha = exponentialOfDifference(b, reference[j], shift[j]);
+    Value alpha = exponential(reference[j], shift[j]);
     b.store(alpha, alphas, zeroRow, lanes[j]);
     b.store(maximum[j], references, zeroRow, lanes[j]);
     sum[j] = b.multiply(sum[j], alpha);
   }
 
-  // Second pass: weights and their sum.
-  sum = b.loop(b.index(0), b.index(keys), 1, sum, [&](Value key, ValueRange sums) {
-    SmallVector<Value> result;
-    for (int64_t j = 0; j < vectors; ++j) {
-      Value weight = exponentialOfDifference(b, b.load(weights, key, lanes[j]), shift[j]);
+  // Second pass: weights and their sum. A vector at a time leaves registers for the constants.
+  for (int64_t j = 0; j < vectors; ++j) {
+    const auto takeWeight = [&](Value key, ValueRange carried) {
+      Value weight = exponential(b.load(weights, key, lanes[j]), shift[j]);
       b.store(weight, weights, key, lanes[j]);
-      result.push_back(b.add(sums[j], weight));
-    }
-    return result;
-  });
-  for (int64_t j = 0; j < vectors; ++j)
-    b.store(sum[j], newSum, zeroRow, lanes[j]);
+      return SmallVector<Value>{b.add(carried.front(), weight)};
+    };
+    Value total = b.loop(b.index(0), b.index(keys), 1, sum[j], takeWeight).front();
+    b.store(total, newSum, zeroRow, lanes[j]);
+  }
 }

@@ -15,6 +15,9 @@
 using namespace mlir;
 using namespace tilewright;
 
+/// Rows wider than this are left to the processor: each cache line takes an instruction to fetch.
+static constexpr int64_t maxFetchedWidth = 512;
+
 static bool isTile(Value value) {
   return isa<RankedTensorType>(value.getType());
 }
@@ -268,8 +271,10 @@ private:
         continue;
       }
       auto step = cast<tile::SoftmaxStepOp>(op);
-      if (tile::MmaOp root = homes.productOf(step))
+      if (tile::MmaOp root = homes.productOf(step)) {
         products[op] = operandsOf(root);
+        products[op].streams = streamsOf(root);
+      }
       takeOverOrSettle(step.getWeights(), step.getScores(), step);
       takeOverOrSettle(step.getNewReference(), step.getReference(), step);
       takeOverOrSettle(step.getNewSum(), step.getSum(), step);
@@ -396,13 +401,21 @@ private:
                       homes.bufferOf(op.getResult()));
   }
 
+  bool isFetched(RankedTensorType rows) const {
+    if (b.shape.columnsOnLanes)
+      return true;
+    // With queries on lanes, narrow types are widened into scratch before.
+    const Type element = rows.getElementType();
+    return element == homes.restingType(element) && rows.getDimSize(1) <= maxFetchedWidth;
+  }
+
   /// While a block's scores are computed its values had better be on their way, and while its
   /// values are, the keys of the next block: what the other products of a loop's body read next.
   SmallVector<Stream> streamsOf(tile::MmaOp op) {
     SmallVector<Stream> streams;
     for (auto other : op->getBlock()->getOps<tile::MmaOp>()) {
       auto load = other.getRhs().getDefiningOp<tile::LoadOp>();
-      if (other == op ||
+      if (other == op || !isFetched(load.getResult().getType()) ||
           !llvm::all_of(load->getOperands(), [&](Value value) { return scalars.contains(value); }))
         continue;
       const int64_t ahead =

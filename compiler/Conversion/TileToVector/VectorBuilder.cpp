@@ -6,6 +6,7 @@
 
 #include "compiler/Conversion/TileToVector/VectorBuilder.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
@@ -53,6 +54,39 @@ Value VectorBuilder::real(Type type, double value) {
 
 Value VectorBuilder::integer(Type type, int64_t value) {
   return constant(splat(type, getIntegerAttr(getElementTypeOrSelf(type), value)));
+}
+
+Value VectorBuilder::pinned(Value constant) {
+  auto type = cast<VectorType>(constant.getType());
+  Value &place = pinnedConstants[constant];
+  if (!place) {
+    place = allocate(MemRefType::get(type.getShape(), type.getElementType()));
+    Value start = index(0);
+    OpBuilder::InsertionGuard guard(*this);
+    setInsertionPointAfter(lastPrologue);
+    lastPrologue = vector::StoreOp::create(*this, constant, place, start);
+  }
+  return vector::LoadOp::create(*this, type, place, index(0));
+}
+
+static LLVM::InlineAsmOp emptyAsm(VectorBuilder &b, TypeRange results, ValueRange operands,
+                                  StringRef constraints, bool hasSideEffects) {
+  return LLVM::InlineAsmOp::create(b, results, operands, "", constraints, hasSideEffects,
+                                   /*is_align_stack=*/false, LLVM::TailCallKind::None,
+                                   LLVM::AsmDialectAttr{}, ArrayAttr{});
+}
+
+void VectorBuilder::barrier() {
+  emptyAsm(*this, {}, {}, "~{memory}", /*hasSideEffects=*/true);
+}
+
+Value VectorBuilder::forget(Value index) {
+  if (getConstantIntValue(index))
+    return index;
+  Value number = arith::IndexCastOp::create(*this, getI64Type(), index);
+  // Any register, the same before and after.
+  number = emptyAsm(*this, number.getType(), number, "=r,0", /*hasSideEffects=*/false).getResult(0);
+  return arith::IndexCastOp::create(*this, getIndexType(), number);
 }
 
 Value VectorBuilder::allocate(MemRefType type) {

@@ -70,6 +70,11 @@ public:
   mlir::Value real(mlir::Type type, double value);
   mlir::Value integer(mlir::Type type, int64_t value);
 
+  /// A constant by way of the function's frame. LLVM takes a constant that it knows for cheap
+  /// enough to load wherever it is used, in each iteration of a loop too; this one it keeps in a
+  /// register.
+  mlir::Value pinned(mlir::Value constant);
+
   /// A new array in the function's frame.
   mlir::Value allocate(mlir::MemRefType type);
 
@@ -100,6 +105,12 @@ public:
   /// A float as f32 or f64, exactly: `type` is at least as wide.
   mlir::Value widen(mlir::Value value, mlir::Type element);
 
+  /// An instruction that may do anything, and does nothing: loads and stores do not cross it.
+  void barrier();
+  /// An index as one that LLVM knows nothing of: it computes addresses from it again, instead of
+  /// keeping those that it has in registers.
+  mlir::Value forget(mlir::Value index);
+
   using Body = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)>;
   /// for (i = low; i < high; i += step), carrying values; returns them after the loop.
   llvm::SmallVector<mlir::Value> loop(mlir::Value low, mlir::Value high, int64_t step,
@@ -123,6 +134,7 @@ private:
   mlir::Block *entry;
   mlir::Operation *lastPrologue = nullptr;
   llvm::DenseMap<mlir::Attribute, mlir::Value> constants;
+  llvm::DenseMap<mlir::Value, mlir::Value> pinnedConstants;
 
   template <typename Make> mlir::Value inPrologue(Make make);
 };

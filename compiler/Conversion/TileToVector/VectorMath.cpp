@@ -55,11 +55,15 @@ constexpr double tanhDouble[] = {
 constexpr double tanhNear = 0.625;
 } // namespace
 
-static Format formatOf(VectorBuilder &b, Value x) {
-  auto vector = cast<VectorType>(x.getType());
+static Format formatOf(VectorBuilder &b, Type type) {
+  auto vector = cast<VectorType>(type);
   if (vector.getElementType().isF64())
     return {vector.clone(b.getI64Type()), 52, 1023, 0x1.8p52};
   return {vector.clone(b.getI32Type()), 23, 127, 0x1.8p23};
+}
+
+static Format formatOf(VectorBuilder &b, Value x) {
+  return formatOf(b, x.getType());
 }
 
 /// c[0] + c[1] x + ...
@@ -101,12 +105,32 @@ static Value normalPower(VectorBuilder &b, Value x) {
   return b.multiply(sum, arith::BitcastOp::create(b, type, power));
 }
 
-Value tilewright::exponentialOfDifference(VectorBuilder &b, Value larger, Value smaller) {
-  const Type type = larger.getType();
-  Value x = b.multiply(b.subtract(larger, smaller), b.real(type, log2OfE));
-  // Below, the result is 0 whatever was made of x; comparisons with NaN are false.
-  return b.choose(arith::CmpFPredicate::OLE, x, b.real(type, 1 - formatOf(b, x).bias),
-                  b.real(type, 0), normalPower(b, x));
+ExponentialOfDifference::ExponentialOfDifference(VectorBuilder &b, Type vector) : b(b) {
+  const Format format = formatOf(b, vector);
+  const double bias = static_cast<double>(format.bias);
+  lowest = b.pinned(b.real(vector, -bias / log2OfE));
+  base = b.pinned(b.real(vector, log2OfE));
+  rounding = b.pinned(b.real(vector, format.roundingConstant + bias));
+  const bool isDouble = format.mantissaBits == 52;
+  for (double c : isDouble ? ArrayRef<double>(exp2Double) : ArrayRef<double>(exp2Single))
+    coefficients.push_back(b.pinned(b.real(vector, c)));
+  one = b.pinned(b.real(vector, 1));
+}
+
+Value ExponentialOfDifference::operator()(Value larger, Value smaller) {
+  // 2^-bias is made as 0. The maximum is NaN for NaN.
+  Value difference = b.maximum(lowest, b.subtract(larger, smaller));
+  Value shifted = b.multiplyAdd(difference, base, rounding);
+  Value fraction = b.multiplyAdd(difference, base, b.subtract(rounding, shifted));
+  Value sum = coefficients.back();
+  for (Value coefficient : llvm::reverse(ArrayRef<Value>(coefficients).drop_back()))
+    sum = b.multiplyAdd(sum, fraction, coefficient);
+  sum = b.multiplyAdd(sum, fraction, one);
+  // The low bits of `shifted` are the exponent with its bias. 2^n is multiplied with, since an
+  // addition to the exponent of a NaN could make a number of it.
+  const Format format = formatOf(b, larger);
+  Value exponent = arith::BitcastOp::create(b, format.integer, shifted);
+  return b.multiply(sum, powerOfExponent(b, sum.getType(), exponent, format));
 }
 
 /// x, or the nearest of these limits; NaN for NaN.

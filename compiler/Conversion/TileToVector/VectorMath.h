@@ -15,12 +15,23 @@
 
 namespace tilewright {
 
-/// exp(a - b) for a <= b, within about 1 ulp (f64: 2 ulp) of 2^x, x being the rounded product of
-/// the rounded difference and log2(e). The subtraction comes first, so that huge finite operands
-/// stay exact. Exactly 1 for a == b, exactly 0 where the result would be below the normal numbers
-/// (a clamp there would leave hidden keys a weight, whose products are denormal and slow), NaN for
-/// NaN and for the difference of equal infinities.
-mlir::Value exponentialOfDifference(VectorBuilder &builder, mlir::Value a, mlir::Value b);
+/// exp(a - b) for a <= b, within about 1 ulp (f64: 2 ulp) of 2^x, x being the product of the
+/// rounded difference and the rounded log2(e). The subtraction comes first, so that huge finite
+/// operands stay exact. Exactly 1 for a == b, exactly 0 for x < -126.5 (a clamp there would leave
+/// hidden keys a weight, whose products are denormal and slow; in f64 for x < -1022.5), NaN for NaN
+/// and for the difference of equal infinities.
+class ExponentialOfDifference {
+public:
+  /// Puts the constants into registers here, before a loop.
+  ExponentialOfDifference(VectorBuilder &builder, mlir::Type vector);
+
+  mlir::Value operator()(mlir::Value a, mlir::Value b);
+
+private:
+  VectorBuilder &b;
+  mlir::Value lowest, base, rounding, one;
+  llvm::SmallVector<mlir::Value> coefficients;
+};
 
 /// 2^x and e^x within about 1 ulp for any x, subnormal results too: 0 below, inf above, NaN for
 /// NaN.

@@ -10,12 +10,17 @@
 // CHECK-DAG: %[[NONE:.*]] = arith.constant dense<0xFF800000> : vector<8xf32>
 // CHECK-DAG: %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : vector<8xf32>
 // CHECK-DAG: %[[LOG2E:.*]] = arith.constant dense<1.44269502> : vector<8xf32>
+// CHECK-DAG: %[[LOWEST:.*]] = arith.constant dense<-88.0296936> : vector<8xf32>
 
 // The homes: queries transposed, the accumulator, scores; and one row each for reference, sum and
 // alpha: (16 + 8 + 48 + 3) x 24 f32.
 // CHECK-DAG: %[[Q:.*]] = memref.alloca() {alignment = 64 : i64} : memref<16x24xf32>
 // CHECK-DAG: %[[O:.*]] = memref.alloca() {alignment = 64 : i64} : memref<8x24xf32>
 // CHECK-DAG: %[[S:.*]] = memref.alloca() {alignment = 64 : i64} : memref<48x24xf32>
+
+// Constants of the exponential come by way of the frame, where LLVM does not know them.
+// CHECK-DAG: vector.store %[[LOG2E]], %[[BASE_PLACE:[a-z0-9_]+]][%c0] : memref<8xf32>
+// CHECK-DAG: vector.store %[[LOWEST]], %[[LOWEST_PLACE:[a-z0-9_]+]][%c0] : memref<8xf32>
 
 // S^T = K Q^T: keys are read in place, never past their extent.
 // CHECK: %[[EXTENT:.*]] = memref.dim %[[KEY]]
@@ -32,6 +37,8 @@
 // CHECK: %[[TAIL:.*]] = arith.remui %[[KEYS]], %c4
 // CHECK: %[[FOURS:.*]] = arith.subi %[[KEYS]], %[[TAIL]]
 // CHECK: scf.for %{{.*}} = %c0 to %[[FOURS]] step %c4 iter_args({{.*}}) -> (vector<8xf32>, vector<8xf32>, vector<8xf32>)
+// Values are fetched meanwhile.
+// CHECK-COUNT-4: memref.prefetch
 // CHECK-COUNT-4: memref.reinterpret_cast
 // CHECK: %[[SUMS:.*]]:12 = scf.for %[[X:.*]] = %c0 to %c16 step %c4
 // CHECK-COUNT-3: vector.load %[[Q]][%[[X]],
@@ -61,17 +68,21 @@
 // CHECK-NOT: vector.fma
 
 // No reference yet: 0 is subtracted. The subtraction comes before the change of base.
+// CHECK: %[[LOW:.*]] = vector.load %[[LOWEST_PLACE]]
+// CHECK: %[[BASE:.*]] = vector.load %[[BASE_PLACE]]
 // CHECK: %[[HAS_NONE:.*]] = arith.cmpf oeq, %{{.*}}, %[[NONE]]
 // CHECK: %[[SHIFT:.*]] = arith.select %[[HAS_NONE]], %[[ZERO]],
 // CHECK: %[[DIFFERENCE:.*]] = arith.subf %{{.*}}, %[[SHIFT]]
-// CHECK: arith.mulf %[[DIFFERENCE]], %[[LOG2E]]
-// CHECK: %[[IS_TINY:.*]] = arith.cmpf ole
-// CHECK: arith.select %[[IS_TINY]], %[[ZERO]],
+// CHECK: %[[IS_LOWER:.*]] = arith.cmpf ogt, %[[LOW]], %[[DIFFERENCE]]
+// CHECK: %[[LIMITED:.*]] = arith.select %[[IS_LOWER]], %[[LOW]], %[[DIFFERENCE]]
+// CHECK: vector.fma %[[LIMITED]], %[[BASE]],
 
-// Weights take the place of the scores.
-// CHECK: scf.for %[[K:.*]] = %c0 to %c48 step %c1 iter_args(
+// Weights take the place of the scores, one vector of queries after the other.
+// CHECK: scf.for %[[K:.*]] = %c0 to %c48 step %c1 iter_args(%{{.*}} = %{{.*}}) -> (vector<8xf32>)
 // CHECK: vector.load %[[S]][%[[K]], %c0]
 // CHECK: vector.store %{{.*}}, %[[S]][%[[K]], %c0]
+// CHECK: scf.for %[[K:.*]] = %c0 to %c48 step %c1 iter_args(%{{.*}} = %{{.*}}) -> (vector<8xf32>)
+// CHECK: vector.load %[[S]][%[[K]], %c8]
 
 // O^T = V^T P^T: the rescaling is the load of the accumulator, and the sum stays in its home.
 // CHECK: scf.for %[[N:.*]] = %c0 to %c8 step %c4
@@ -83,7 +94,12 @@
 // CHECK: vector.load %[[S]]
 // CHECK: vector.fma
 // CHECK: scf.for {{.*}} = %[[MAIN]] to %[[VALUES]] step %c1 iter_args(%{{.*}} = %[[SUMS]]#0,
-// CHECK: vector.store %{{.*}}, %[[O]][%[[N]], %c0]
+
+// Addresses are computed again and not kept in registers.
+// CHECK: %[[NUMBER:.*]] = arith.index_cast %[[N]] : index to i64
+// CHECK: %[[SAME:.*]] = llvm.inline_asm "", "=r,0" %[[NUMBER]]
+// CHECK: %[[ROW:.*]] = arith.index_cast %[[SAME]] : i64 to index
+// CHECK: vector.store %{{.*}}, %[[O]][%[[ROW]], %c0]
 
 // The only division; no key, no output.
 // CHECK: %[[IS_EMPTY:.*]] = arith.cmpf oeq, %[[SUM:.*]], %[[ZERO]]

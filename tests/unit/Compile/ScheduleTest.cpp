@@ -74,11 +74,15 @@ TEST(Schedule, TheDefaultFollowsTheRegisterTileAndTheWidth) {
   CpuTarget target;
   target.lanes = 8;
   target.vectors = 3;
-  EXPECT_EQ(defaultCpuSchedule(target, false, 64, 64), (Schedule{24, 48}));
-  EXPECT_EQ(defaultCpuSchedule(target, true, 64, 64), (Schedule{12, 48}));
-  EXPECT_EQ(defaultCpuSchedule(target, false, 96, 96), (Schedule{24, 48}));
-  EXPECT_EQ(defaultCpuSchedule(target, false, 96, 97), (Schedule{48, 48}));
-  EXPECT_EQ(defaultCpuSchedule(target, false, 160, 8), (Schedule{48, 48}));
+  EXPECT_EQ(defaultCpuSchedule(target, false, 64, 64), (Schedule{24, 64}));
+  EXPECT_EQ(defaultCpuSchedule(target, true, 64, 64), (Schedule{12, 64}));
+  EXPECT_EQ(defaultCpuSchedule(target, false, 96, 97), (Schedule{24, 64}));
+  CpuTarget wide;
+  wide.lanes = 16;
+  wide.vectors = 4;
+  EXPECT_EQ(defaultCpuSchedule(wide, false, 96, 96), (Schedule{64, 64}));
+  EXPECT_EQ(defaultCpuSchedule(wide, false, 96, 97), (Schedule{128, 64}));
+  EXPECT_EQ(defaultCpuSchedule(wide, true, 160, 8), (Schedule{64, 64}));
   EXPECT_EQ(defaultAmxSchedule(96, 64), (Schedule{64, 64}));
   EXPECT_EQ(defaultAmxSchedule(64, 128), (Schedule{64, 256}));
   // What a stack of scratch allows.
