@@ -9,6 +9,7 @@
 #include "compiler/TensorFile/TensorFile.h"
 #include "compiler/TensorFile/WriteTensors.h"
 #include "lib/Support/Half.h"
+#include "lib/Support/JsonNesting.h"
 #include "lib/Support/MakeError.h"
 
 #include <llvm/Support/JSON.h>
@@ -30,24 +31,6 @@ constexpr uint64_t maxBytes = uint64_t(4) << 30;
 
 bool isNpy(const std::string &path) {
   return path.ends_with(".npy");
-}
-
-/// LLVM's parser recurses without a limit.
-size_t nestingOf(std::string_view text) {
-  size_t depth = 0, deepest = 0;
-  bool inString = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (inString && c == '\\')
-      ++i;
-    else if (c == '"')
-      inString = !inString;
-    else if (!inString && (c == '{' || c == '['))
-      deepest = std::max(deepest, ++depth);
-    else if (!inString && (c == '}' || c == ']') && depth)
-      --depth;
-  }
-  return deepest;
 }
 
 /// Reads values out of JSON; after the first failure the rest is ignored.
@@ -342,7 +325,7 @@ private:
 } // namespace
 
 Result<LaunchFile> tilewright::parseLaunchFile(std::string_view text, const std::string &folder) {
-  if (const size_t nesting = nestingOf(text); nesting > maxNesting)
+  if (const size_t nesting = jsonNesting(text); nesting > maxNesting)
     return invalidArgument("launch file: brackets are nested {} deep; the limit is {}", nesting,
                            maxNesting);
   llvm::Expected<json::Value> value = json::parse(llvm::StringRef(text.data(), text.size()));
