@@ -9,6 +9,7 @@
 
 #include "compiler/Frontend/ParsedProblem.h"
 #include "compiler/Target/CPU/Signature.h"
+#include "compiler/Tune/TuningKey.h"
 #include "lib/Image/KernelImage.h"
 
 namespace tilewright {
@@ -17,6 +18,10 @@ struct CompilationAccess {
   /// The problem as the reference takes it; none where the compilation started below attn. It lives
   /// as long as a copy of the compilation.
   static const ParsedProblem *problem(const Compilation &compilation);
+
+  /// What there is to tune, whatever schedule is in force; nothing where the compilation started
+  /// below attn or is for another machine.
+  static std::optional<TuningSubject> tuningSubject(const Compilation &compilation);
 
   /// What the kernel takes.
   static Result<Signature> signature(const Compilation &compilation);

@@ -8,6 +8,7 @@
 
 #include "compiler/Driver/CompilationAccess.h"
 #include "compiler/Driver/Implementation.h"
+#include "compiler/Driver/MeasuredSchedule.h"
 #include "compiler/Frontend/BuildProblem.h"
 #include "compiler/Frontend/ParseModule.h"
 #include "compiler/Frontend/PrintModule.h"
@@ -37,7 +38,7 @@ Result<std::unique_ptr<const Lowering>> tilewright::findLowering(const CompileOp
                          printable(options.target, 40));
 }
 
-/// The compiler's choice under what the file states under what the options state.
+/// The compiler's own choice under what the file states under what the options state.
 static Result<Schedule> findSchedule(attn::ForwardOp forward, const ParsedProblem &problem,
                                      const Lowering &lowering, const std::string &options) {
   Schedule schedule = lowering.defaultSchedule(problem);
@@ -71,10 +72,13 @@ startAtProblem(const std::shared_ptr<Compilation::Implementation> &implementatio
   if (Status checked = lowering.checkSchedule(*schedule); !checked)
     return checked.error();
   implementation->schedule = *schedule;
+  const bool isStated = forward->hasAttr(tile::scheduleAttribute) || !options.schedule.empty();
   for (Remark &remark : implementation->lowering->remarks(*implementation->problem))
     implementation->addRemark(std::move(remark));
   const bool isAsRead = !text.empty() && options.schedule.empty();
   implementation->setFirstText(isAsRead ? std::string(text) : printModule(module));
+  if (!isStated)
+    useMeasuredSchedule(*implementation, options.tuning);
   return Compilation(implementation);
 }
 
@@ -214,6 +218,16 @@ Result<Signature> CompilationAccess::signature(const Compilation &compilation) {
 
 Result<KernelImage> CompilationAccess::image(const Compilation &compilation, bool assembled) {
   return compilation.implementation->image(assembled);
+}
+
+std::optional<TuningSubject> CompilationAccess::tuningSubject(const Compilation &compilation) {
+  const Compilation::Implementation &state = *compilation.implementation;
+  std::optional<TuningKey> key = state.tuningKey();
+  if (!key)
+    return std::nullopt;
+  return TuningSubject{.key = *std::move(key),
+                       .own = state.lowering->defaultSchedule(*state.problem),
+                       .lanes = state.lowering->lanes(*state.problem)};
 }
 
 const ParsedProblem *CompilationAccess::problem(const Compilation &compilation) {

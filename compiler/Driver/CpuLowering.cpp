@@ -22,8 +22,10 @@ using namespace tilewright;
 namespace {
 class CpuLowering : public Lowering {
 public:
-  CpuLowering(CpuTarget target, std::string name)
-      : target(std::move(target)), name(std::move(name)) {}
+  CpuLowering(CpuTarget target, std::string name, std::optional<Machine> measurable)
+      : target(std::move(target)), name(std::move(name)), measurable(std::move(measurable)) {}
+
+  std::string_view targetName() const override { return "cpu"; }
 
   std::span<const Stage> stages() const override {
     static constexpr Stage all[] = {Stage::Attn, Stage::Tile,   Stage::Vector, Stage::LLVM,
@@ -45,8 +47,7 @@ public:
   }
 
   Schedule defaultSchedule(const ParsedProblem &problem) const override {
-    const int64_t width = std::max(problem.headDim, problem.valueDim);
-    const Schedule blocks = target.amx && problem.dtype == DType::BF16 && width <= maxAmxWidth
+    const Schedule blocks = usesAmx(problem)
                                 ? defaultAmxSchedule(problem.headDim, problem.valueDim)
                                 : defaultCpuSchedule(target, problem.dtype == DType::F64,
                                                      problem.headDim, problem.valueDim);
@@ -58,6 +59,14 @@ public:
   Schedule defaultScheduleAtTile() const override {
     return {.vectors = target.vectors, .rows = target.rows};
   }
+
+  int64_t lanes(const ParsedProblem &problem) const override {
+    if (usesAmx(problem))
+      return 0;
+    return problem.dtype == DType::F64 ? target.lanes / 2 : target.lanes;
+  }
+
+  std::optional<Machine> machine() const override { return measurable; }
 
   std::string passesTo(Stage stage, const Schedule &schedule) const override {
     switch (stage) {
@@ -126,9 +135,15 @@ public:
   }
 
 private:
+  bool usesAmx(const ParsedProblem &problem) const {
+    return target.amx && problem.dtype == DType::BF16 &&
+           std::max(problem.headDim, problem.valueDim) <= maxAmxWidth;
+  }
+
   CpuTarget target;
   /// The prefix of an object's functions.
   std::string name;
+  std::optional<Machine> measurable;
 };
 } // namespace
 
@@ -139,6 +154,10 @@ Result<std::unique_ptr<const Lowering>> tilewright::makeCpuLowering(const Compil
       options.cpu.empty() ? CpuTarget::host() : CpuTarget::named(options.cpu);
   if (!target)
     return target.error();
+  std::optional<Machine> measurable;
+  if (options.cpu.empty())
+    measurable = Machine::host(*target);
   return std::unique_ptr<const Lowering>(std::make_unique<CpuLowering>(
-      *std::move(target), options.name.empty() ? "attention" : options.name));
+      *std::move(target), options.name.empty() ? "attention" : options.name,
+      std::move(measurable)));
 }

@@ -67,6 +67,17 @@ void Compilation::Implementation::addRemark(Remark remark) {
   collected.push_back(std::move(remark));
 }
 
+Status Compilation::Implementation::tryLowering() {
+  const std::lock_guard lock(mutex);
+  const size_t remarksBefore = collected.size();
+  const Result<std::string> lowest = memoized(lowering->codeSource());
+  if (lowest)
+    return {};
+  collected.resize(remarksBefore);
+  std::erase_if(texts, [this](const auto &text) { return text.first != from; });
+  return lowest.error();
+}
+
 Result<std::string> Compilation::Implementation::text(Stage stage) {
   const std::lock_guard lock(mutex);
   return memoized(stage);
@@ -171,6 +182,13 @@ Result<ModuleOp> Compilation::Implementation::llvmModule() {
   if (!*lowered)
     return lowered->error();
   return lowered->value().get();
+}
+
+std::optional<TuningKey> Compilation::Implementation::tuningKey() const {
+  const std::optional<Machine> machine = lowering->machine();
+  if (!machine || !problem)
+    return std::nullopt;
+  return TuningKey::of(std::string(lowering->targetName()), *machine, *problem);
 }
 
 LaunchExpressions Compilation::Implementation::launchExpressions() const {

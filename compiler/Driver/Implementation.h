@@ -36,6 +36,10 @@ public:
   void setFirstText(std::string text);
   void addRemark(Remark remark);
 
+  /// Whether the schedule is legal for the problem: lowers it to the stage that code is generated
+  /// from. If it is not, the compilation is as before.
+  Status tryLowering();
+
   Result<std::string> text(Stage stage);
   Result<Kernel> kernel();
   Result<KernelImage> image(bool assembled);
@@ -49,6 +53,8 @@ public:
   /// In the llvm dialect.
   Result<mlir::ModuleOp> llvmModule();
   LaunchExpressions launchExpressions() const;
+  /// Nothing where the problem is not known or the code is for another machine.
+  std::optional<TuningKey> tuningKey() const;
   void remark(Remark remark) { collected.push_back(std::move(remark)); }
   /// The image was found compiled, so that the passes have not remarked anything yet.
   bool passesWereSkipped = false;

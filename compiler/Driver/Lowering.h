@@ -14,6 +14,7 @@
 #include "compiler/Frontend/ParsedProblem.h"
 #include "compiler/Pipelines/Schedule.h"
 #include "compiler/Target/CPU/Signature.h"
+#include "compiler/Tune/TuningKey.h"
 #include "lib/Image/KernelImage.h"
 
 #include <span>
@@ -30,6 +31,9 @@ public:
   virtual std::span<const Stage> firstStages() const = 0;
   virtual Stage codeSource() const = 0;
 
+  /// "cpu", "sm_90a".
+  virtual std::string_view targetName() const = 0;
+
   /// Refused: dtypes and widths that the target cannot do, by name.
   virtual Status check(const ParsedProblem &problem) const = 0;
 
@@ -43,6 +47,14 @@ public:
 
   /// Refused: blocks that the target has no code for, by name.
   virtual Status checkSchedule(const Schedule &) const { return {}; }
+
+  /// Queries of one vector where code for the problem is made of register tiles as Schedule has
+  /// them; otherwise 0.
+  virtual int64_t lanes(const ParsedProblem &problem) const = 0;
+
+  /// What measured schedules are looked up for. Nothing where code is for another machine than this
+  /// one, which nobody measured.
+  virtual std::optional<Machine> machine() const = 0;
 
   /// The passes that make a stage of MLIR from the one before. Those to Stage::LLVM end in the llvm
   /// dialect.

@@ -37,10 +37,15 @@ static ScorePressure scorePressure(const ParsedProblem &problem) {
                                                            : ScorePressure::Few;
 }
 
+/// An H100's, by NVIDIA's whitepaper on its architecture.
+static constexpr int64_t cacheOfDevice = int64_t{50} << 20;
+
 namespace {
 class Sm90Lowering : public Lowering {
 public:
   explicit Sm90Lowering(std::string ptxas) : chosenPtxas(std::move(ptxas)) {}
+
+  std::string_view targetName() const override { return "sm_90a"; }
 
   std::span<const Stage> stages() const override {
     static constexpr Stage all[] = {Stage::Attn, Stage::Tile, Stage::SM,    Stage::NVVM,
@@ -80,6 +85,13 @@ public:
       return unsupported("block_kv is {}; target sm_90a takes multiples of {} up to {}",
                          schedule.blockKV, sm::productDepth, sm::maxSharedRows);
     return {};
+  }
+
+  int64_t lanes(const ParsedProblem &) const override { return 0; }
+
+  /// Every GPU of the target: which of them will run the kernel is not known here.
+  std::optional<Machine> machine() const override {
+    return Machine{.features = "sm_90a", .level1 = sm::maxSharedMemory, .level2 = cacheOfDevice};
   }
 
   std::string passesTo(Stage stage, const Schedule &schedule) const override {

@@ -21,24 +21,20 @@
 using namespace tilewright;
 using expression::printable;
 
-namespace {
-struct Field {
-  std::string_view name;
-  int64_t Schedule::*value;
-  int64_t most;
-};
-} // namespace
-
-static constexpr std::array<Field, 5> fields = {
+static constexpr std::array<ScheduleField, 5> fields = {
     {{"block_q", &Schedule::blockQ, tile::maxBlockSize},
      {"block_kv", &Schedule::blockKV, tile::maxBlockSize},
      {"stages", &Schedule::stages, sm::maxStages},
      {"vectors", &Schedule::vectors, maxTileVectors},
      {"rows", &Schedule::rows, maxTileRows}}};
 
+std::span<const ScheduleField> tilewright::scheduleFields() {
+  return fields;
+}
+
 std::string tilewright::toString(const Schedule &schedule) {
   std::string text;
-  for (const Field &field : fields)
+  for (const ScheduleField &field : fields)
     if (schedule.*field.value != 0)
       text += fmt::format("{}{}={}", text.empty() ? "" : ",", field.name, schedule.*field.value);
   return text;
@@ -46,7 +42,7 @@ std::string tilewright::toString(const Schedule &schedule) {
 
 static Error unknownField(std::string_view seen, const Schedule &defaults) {
   std::vector<std::string_view> names;
-  for (const Field &field : fields)
+  for (const ScheduleField &field : fields)
     if (defaults.*field.value != 0)
       names.push_back(field.name);
   if (names.empty())
@@ -66,7 +62,7 @@ Result<Schedule> tilewright::parseSchedule(std::string_view text, const Schedule
     auto [name, value] = entry.split('=');
     name = name.trim(' ');
     value = value.trim(' ');
-    const auto field = std::ranges::find(fields, std::string_view(name), &Field::name);
+    const auto field = std::ranges::find(fields, std::string_view(name), &ScheduleField::name);
     if (field == fields.end() || defaults.*field->value == 0)
       return unknownField(name, defaults);
     if (std::exchange(seen[field - fields.begin()], true))

@@ -10,6 +10,7 @@
 #include <tilewright/result.h>
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -29,6 +30,14 @@ struct Schedule {
 
   bool operator==(const Schedule &) const = default;
 };
+
+/// Where a field of a name is, and the largest value that it may have; the least is 1.
+struct ScheduleField {
+  std::string_view name;
+  int64_t Schedule::*value;
+  int64_t most;
+};
+std::span<const ScheduleField> scheduleFields();
 
 /// "block_q=128,block_kv=128,stages=2", without the fields that are 0.
 std::string toString(const Schedule &schedule);

@@ -10,8 +10,9 @@ config.test_source_root = os.path.dirname(__file__)
 config.environment["PATH"] = os.pathsep.join(
     [config.tools_dir, config.llvm_tools_dir, config.environment["PATH"]]
 )
-# So that tests compile, and leave the cache of who runs them alone.
+# So that tests compile, and leave alone what whoever runs them has cached and measured.
 config.environment["TILEWRIGHT_CACHE_DIR"] = ""
+config.environment["TILEWRIGHT_TUNING_FILE"] = ""
 config.environment["FILECHECK_OPTS"] = "--enable-var-scope --dump-input-filter=all"
 config.substitutions.append(("%data", os.path.join(config.source_root, "examples", "data")))
 

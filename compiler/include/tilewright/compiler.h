@@ -87,6 +87,10 @@ struct CompileOptions {
   /// Choices that override the compiler's, "block_q=64,block_kv=96", and "stages=3" for a GPU or
   /// "vectors=3,rows=4" for a CPU too; fields not named keep theirs.
   std::string schedule = {};
+  /// The file of measured schedules that `tilewright tune` writes (docs/tuning.md). If empty it is
+  /// $TILEWRIGHT_TUNING_FILE, or tilewright/tuning.jsonl where this user's data is kept. It is
+  /// asked only if no schedule is stated.
+  std::string tuning = {};
   /// The path of ptxas. If empty it is searched: $CUDA_HOME/bin, PATH, /usr/local/cuda/bin. Of a
   /// GPU's targets only.
   std::string ptxas = {};

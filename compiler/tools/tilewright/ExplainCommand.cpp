@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Analysis/IoModel.h"
+#include "compiler/Target/CPU/CacheSizes.h"
 #include "compiler/tools/tilewright/BlockPicture.h"
-#include "compiler/tools/tilewright/CacheSizes.h"
 #include "compiler/tools/tilewright/Commands.h"
 #include "compiler/tools/tilewright/CompiledProgram.h"
 #include "compiler/tools/tilewright/LaunchFacts.h"

@@ -4,12 +4,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TILEWRIGHT_COMPILER_TOOLS_TILEWRIGHT_CACHESIZES_H
-#define TILEWRIGHT_COMPILER_TOOLS_TILEWRIGHT_CACHESIZES_H
+#ifndef TILEWRIGHT_COMPILER_TARGET_CPU_CACHESIZES_H
+#define TILEWRIGHT_COMPILER_TARGET_CPU_CACHESIZES_H
 
 #include <cstdint>
 
-namespace tilewright::tool {
+namespace tilewright {
 
 /// Bytes of the data caches of one core.
 struct CacheSizes {
@@ -22,6 +22,6 @@ struct CacheSizes {
   static CacheSizes ofThisMachine();
 };
 
-} // namespace tilewright::tool
+} // namespace tilewright
 
-#endif // TILEWRIGHT_COMPILER_TOOLS_TILEWRIGHT_CACHESIZES_H
+#endif // TILEWRIGHT_COMPILER_TARGET_CPU_CACHESIZES_H

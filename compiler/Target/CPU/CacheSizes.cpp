@@ -4,14 +4,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/tools/tilewright/CacheSizes.h"
+#include "compiler/Target/CPU/CacheSizes.h"
 
 #include <fmt/format.h>
 
 #include <fstream>
 #include <string>
 
-using namespace tilewright::tool;
+using namespace tilewright;
 
 /// The first word of a file of sysfs; empty if there is none.
 static std::string readWord(const std::string &path) {
