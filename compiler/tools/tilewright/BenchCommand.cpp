@@ -72,7 +72,11 @@ Result<int> tool::runBench(const Options &options) {
   Result<LaunchInput> input = prepareLaunch(options);
   if (!input)
     return input.error();
-  Result<std::unique_ptr<Launcher>> launcher = makeLauncher(*input, options.threads);
+  Result<Kernel> kernel = input->program.kernel();
+  if (!kernel)
+    return kernel.error();
+  Result<std::unique_ptr<Launcher>> launcher =
+      makeLauncher(*input, *std::move(kernel), options.threads);
   if (!launcher)
     return launcher.error();
   Result<Timing> timing = [&] {

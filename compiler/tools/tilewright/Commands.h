@@ -15,6 +15,7 @@ namespace tilewright::tool {
 Result<int> runCompile(const Options &options);
 Result<int> runRun(const Options &options);
 Result<int> runBench(const Options &options);
+Result<int> runTune(const Options &options);
 Result<int> runExplain(const Options &options);
 Result<int> runEmulate(const Options &options);
 

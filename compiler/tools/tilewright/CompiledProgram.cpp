@@ -6,7 +6,6 @@
 
 #include "compiler/tools/tilewright/CompiledProgram.h"
 
-#include "compiler/Driver/CompilationAccess.h"
 #include "compiler/tools/tilewright/TextFile.h"
 #include "lib/Support/MakeError.h"
 #include "runtime/GpuKernel.h"
@@ -35,6 +34,7 @@ static Status checkOptionsOfImage(const Options &options) {
       {options.target.has_value(), "--target"},
       {!options.compile.cpu.empty(), "--cpu"},
       {!options.compile.schedule.empty(), "--schedule"},
+      {!options.compile.tuning.empty(), "--tuning"},
       {!options.compile.ptxas.empty(), "--ptxas"}};
   for (const auto &[given, name] : late)
     if (given)
@@ -126,6 +126,10 @@ Result<std::string> CompiledProgram::text(Stage stage) const {
 
 const ParsedProblem *CompiledProgram::compiledProblem() const {
   return CompilationAccess::problem(compilation);
+}
+
+std::optional<TuningSubject> CompiledProgram::tuningSubject() const {
+  return CompilationAccess::tuningSubject(compilation);
 }
 
 Result<ParsedProblem> CompiledProgram::problem() const {

@@ -7,7 +7,7 @@
 #ifndef TILEWRIGHT_COMPILER_TOOLS_TILEWRIGHT_COMPILEDPROGRAM_H
 #define TILEWRIGHT_COMPILER_TOOLS_TILEWRIGHT_COMPILEDPROGRAM_H
 
-#include "compiler/Frontend/ParsedProblem.h"
+#include "compiler/Driver/CompilationAccess.h"
 #include "compiler/tools/tilewright/KernelFacts.h"
 #include "compiler/tools/tilewright/ProblemInput.h"
 #include "lib/Image/KernelImage.h"
@@ -42,6 +42,9 @@ public:
   const ParsedProblem *compiledProblem() const;
 
   Result<Kernel> kernel() const;
+
+  /// Nothing where the problem is not known or code is for another machine.
+  std::optional<TuningSubject> tuningSubject() const;
 
   /// A GPU's kernel, assembled where it is asked for.
   Result<KernelImage> image(bool assembled) const;

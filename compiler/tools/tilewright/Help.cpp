@@ -71,6 +71,19 @@ static constexpr SubcommandInfo infos[] = {
      "with nothing of the tensors in its caches, and clocks and power are reported.",
      R"(  tilewright bench --target sm_90a --head-dim 128 --dtype bf16 --random 1,16,16,4096,4096
 )"},
+    {"tune", "PROBLEM (--q FILE --k FILE --v FILE | --random B,Hq,Hkv,Tq,Tk) [--seconds S]",
+     "find the fastest schedule on this machine, and keep it",
+     "Makes kernels for the problem under schedules around the compiler's own choice, ordered by "
+     "a\n"
+     "model of the caches, compares their values with a reference in f64, times them against each\n"
+     "other on the tensors, and writes the winner to a file where compile, run, bench and explain "
+     "find\n"
+     "it. A schedule serves all lengths, so give those that matter to you.",
+     R"(  tilewright tune --head-dim 64 --preset causal --random 1,8,8,2048,2048
+
+  # A short look, which leaves this user's file alone.
+  tilewright tune --head-dim 80 --random 1,1,1,512,512 --candidates 4 --seconds 1 --tuning try.jsonl
+)"},
     {"explain", "PROBLEM --lengths Tq,Tk [--batch B] [--heads Hq[,Hkv]]",
      "show what a kernel will do, without running it",
      "Draws which blocks of the score matrix the kernel visits, counts them, and states the\n"
@@ -105,7 +118,7 @@ std::span<const SubcommandInfo> tool::subcommands() {
 
 static constexpr std::string_view exitCodes = R"(EXIT CODES:
   0  success
-  1  --check found errors past the tolerance, or emulate found a fault
+  1  --check or tune found errors past the tolerance, or emulate found a fault
   2  wrong usage or input: an option, an expression, a shape, a file's content
   3  the system failed: a file cannot be read or written, memory ran out
   4  a fault of tilewright itself; please report it
@@ -135,8 +148,8 @@ static std::string optionList(llvm::opt::Visibility visibility) {
   const llvm::opt::OptTable &table = optionTable();
   std::string text;
   for (unsigned group :
-       {OPT_problem_group, OPT_compile_group, OPT_input_group, OPT_size_group, OPT_emulation_group,
-        OPT_debugger_group, OPT_result_group, OPT_general_group}) {
+       {OPT_problem_group, OPT_compile_group, OPT_input_group, OPT_tuning_group, OPT_size_group,
+        OPT_emulation_group, OPT_debugger_group, OPT_result_group, OPT_general_group}) {
     std::string lines;
     for (unsigned id = 1; id <= table.getNumOptions(); ++id) {
       const llvm::opt::Option option = table.getOption(id);

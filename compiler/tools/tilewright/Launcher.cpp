@@ -44,13 +44,11 @@ private:
 };
 } // namespace
 
-Result<std::unique_ptr<Launcher>> tool::makeLauncher(const LaunchInput &input, unsigned threads) {
-  Result<Kernel> kernel = input.program.kernel();
-  if (!kernel)
-    return kernel.error();
+Result<std::unique_ptr<Launcher>> tool::makeLauncher(const LaunchInput &input, Kernel kernel,
+                                                     unsigned threads) {
   if (input.program.isForGpu())
-    return makeGpuLauncher(input, *std::move(kernel));
-  Result<size_t> size = kernel->workspaceSize(input.tensors.sizes);
+    return makeGpuLauncher(input, std::move(kernel));
+  Result<size_t> size = kernel.workspaceSize(input.tensors.sizes);
   if (!size)
     return size.error();
   Result<OwnedTensor> workspace =
@@ -58,5 +56,5 @@ Result<std::unique_ptr<Launcher>> tool::makeLauncher(const LaunchInput &input, u
   if (!workspace)
     return workspace.error().within("the workspace");
   return std::unique_ptr<Launcher>(
-      std::make_unique<HostLauncher>(input, *std::move(kernel), *std::move(workspace), threads));
+      std::make_unique<HostLauncher>(input, std::move(kernel), *std::move(workspace), threads));
 }

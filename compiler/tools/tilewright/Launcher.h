@@ -26,8 +26,10 @@ public:
   virtual std::string device() const = 0;
 };
 
-/// Refused: no device. The input lives as long as the launcher.
-Result<std::unique_ptr<Launcher>> makeLauncher(const LaunchInput &input, unsigned threads);
+/// Refused: no device. The kernel is the input's, or another one for the same problem; the input
+/// lives as long as the launcher.
+Result<std::unique_ptr<Launcher>> makeLauncher(const LaunchInput &input, Kernel kernel,
+                                               unsigned threads);
 
 /// The same on the first GPU.
 Result<std::unique_ptr<Launcher>> makeGpuLauncher(const LaunchInput &input, Kernel kernel);

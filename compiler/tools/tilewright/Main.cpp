@@ -27,6 +27,8 @@ static Result<int> dispatch(const Options &options) {
     return runRun(options);
   case Subcommand::Bench:
     return runBench(options);
+  case Subcommand::Tune:
+    return runTune(options);
   case Subcommand::Explain:
     return runExplain(options);
   case Subcommand::Emulate:

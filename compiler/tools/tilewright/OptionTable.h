@@ -19,8 +19,9 @@ enum OptionVisibility : unsigned {
   CompileVis = 1 << 2,
   RunVis = 1 << 3,
   BenchVis = 1 << 4,
-  ExplainVis = 1 << 5,
-  EmulateVis = 1 << 6,
+  TuneVis = 1 << 5,
+  ExplainVis = 1 << 6,
+  EmulateVis = 1 << 7,
 };
 
 /// The visibility of a subcommand's options, or of the program's own.

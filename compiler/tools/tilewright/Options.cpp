@@ -253,6 +253,8 @@ static Status parseOption(const Arg &arg, Options &options) {
     return parseText(arg, options.compile.cpu, "the name of a processor");
   case OPT_schedule:
     return parseText(arg, options.compile.schedule, "choices like block_q=64,block_kv=96");
+  case OPT_tuning:
+    return parseText(arg, options.compile.tuning, "the path of a file");
   case OPT_ptxas:
     return parseText(arg, options.compile.ptxas, "the path of ptxas");
   case OPT_remarks:
@@ -300,6 +302,21 @@ static Status parseOption(const Arg &arg, Options &options) {
       return threads.error();
     options.threads = static_cast<unsigned>(threads->front());
     options.emulation.run.threads = options.threads;
+    return {};
+  }
+
+  case OPT_seconds: {
+    Result<expression::Number> seconds = expression::parseNumber(value);
+    if (!seconds || !(seconds->value >= 0) || seconds->value > 86400)
+      return wrongValue(arg, "a number from 0 to 86400");
+    options.tournament.seconds = seconds->value;
+    return {};
+  }
+  case OPT_candidates: {
+    auto number = parseIntegers(arg, 1, 1, 1, 1000, "a number from 1 to 1000");
+    if (!number)
+      return number.error();
+    options.tournament.contenders = static_cast<size_t>(number->front());
     return {};
   }
 
@@ -369,8 +386,9 @@ Result<Options> tool::parseOptions(std::span<const char *const> arguments) {
   Options options;
   options.sizes = {.batch = 1, .heads = 1, .kvHeads = 1, .queryLength = -1, .keyLength = -1};
   if (arguments.empty())
-    return invalidArgument("a subcommand is missing: compile, run, bench, explain or emulate; see "
-                           "tilewright --help");
+    return invalidArgument(
+        "a subcommand is missing: compile, run, bench, tune, explain or emulate; see "
+        "tilewright --help");
   if (arguments.front()[0] != '-') {
     llvm::SmallVector<StringRef> names;
     for (const SubcommandInfo &info : subcommands()) {
@@ -403,7 +421,7 @@ Result<Options> tool::parseOptions(std::span<const char *const> arguments) {
   }
   if (!options.subcommand && options.problem.file)
     return invalidArgument(
-        "'{}': a subcommand comes first: compile, run, bench, explain or emulate",
+        "'{}': a subcommand comes first: compile, run, bench, tune, explain or emulate",
         shown(*options.problem.file));
   return options;
 }

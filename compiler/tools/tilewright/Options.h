@@ -11,6 +11,7 @@
 #ifndef TILEWRIGHT_COMPILER_TOOLS_TILEWRIGHT_OPTIONS_H
 #define TILEWRIGHT_COMPILER_TOOLS_TILEWRIGHT_OPTIONS_H
 
+#include "compiler/Tune/Tournament.h"
 #include "lib/Emulator/Command.h"
 
 #include <tilewright/compiler.h>
@@ -19,7 +20,7 @@
 
 namespace tilewright::tool {
 
-enum class Subcommand { Compile, Run, Bench, Explain, Emulate };
+enum class Subcommand { Compile, Run, Bench, Tune, Explain, Emulate };
 
 /// The subcommands in the order of their enumerators.
 struct SubcommandInfo {
@@ -81,7 +82,7 @@ struct Options {
   // compile and run
   std::optional<std::string> output;
 
-  // run and emulate
+  // run, bench, tune and emulate
   bool json = false;
   unsigned threads = 0;
   uint64_t seed = 0;
@@ -93,6 +94,9 @@ struct Options {
   bool check = false;
   /// Run on the emulator, as `emulation` below says.
   bool emulate = false;
+
+  // tune
+  TournamentRules tournament;
 
   // explain
   ProblemSizes sizes;

@@ -14,18 +14,21 @@ def MainVis : OptionVisibility;
 def CompileVis : OptionVisibility;
 def RunVis : OptionVisibility;
 def BenchVis : OptionVisibility;
+def TuneVis : OptionVisibility;
 def ExplainVis : OptionVisibility;
 def EmulateVis : OptionVisibility;
 
-defvar everywhere = [MainVis, CompileVis, RunVis, BenchVis, ExplainVis, EmulateVis];
-defvar problems = [CompileVis, RunVis, BenchVis, ExplainVis];
-defvar inputs = [RunVis, BenchVis];
+defvar everywhere = [MainVis, CompileVis, RunVis, BenchVis, TuneVis, ExplainVis, EmulateVis];
+defvar compiled = [CompileVis, RunVis, BenchVis, ExplainVis];
+defvar problems = compiled # [TuneVis];
+defvar inputs = [RunVis, BenchVis, TuneVis];
 
 class Named<string text> : OptionGroup<text> { string HelpText = text; }
 
 def problem_group : Named<"PROBLEM: a file of IR, or these options">;
 def compile_group : Named<"COMPILER">;
 def input_group : Named<"INPUT: tensors from files, or random ones">;
+def tuning_group : Named<"TUNING">;
 def size_group : Named<"SIZES">;
 def emulation_group : Named<"EMULATION">;
 def debugger_group : Named<"DEBUGGER: shows every stop and reads commands from stdin">;
@@ -68,14 +71,17 @@ defm scale : Value<"scale", "X", "factor of the scores; default 1/sqrt(D), used 
                    problem_group, problems>;
 
 defm from : Value<"from", "STAGE", "what FILE holds: attn (default) or a later stage",
-                  compile_group, problems>;
+                  compile_group, compiled>;
 defm target : Value<"target", "NAME", "what to compile for: cpu (default) or sm_90a", compile_group, problems>;
 defm cpu : Value<"cpu", "NAME", "processor by LLVM's name (haswell, x86-64); default: this machine",
-                 compile_group, problems>;
+                 compile_group, compiled>;
 defm schedule : Value<"schedule", "FIELDS",
                       "choices of your own: 'block_q=64,block_kv=96', for a GPU 'stages=3' too, "
                       "for a CPU 'vectors=3,rows=4'",
-                      compile_group, problems>;
+                      compile_group, compiled>;
+defm tuning : Value<"tuning", "FILE", "measured schedules that tune wrote (default: $TILEWRIGHT_TUNING_FILE, or this user's)",
+                    compile_group, problems,
+                    [HelpTextVariant<[TuneVis], "where the winner is written (default: $TILEWRIGHT_TUNING_FILE, or this user's file)">]>;
 defm ptxas : Value<"ptxas", "PATH", "NVIDIA's assembler (default: where it is usually found)", compile_group,
                    problems>;
 def remarks : Switch<"remarks", "print what the compiler decided, and why, to stderr",
@@ -99,6 +105,10 @@ defm layout : Value<"layout", "ORDER",
                     input_group, inputs>;
 defm random : Value<"random", "B,Hq,Hkv,Tq,Tk", "normal numbers for these extents instead of files",
                     input_group, inputs>;
+
+defm seconds : Value<"seconds", "S", "how long all timed runs take together (default 10)", tuning_group, [TuneVis]>;
+defm candidates : Value<"candidates", "N", "how many schedules to time, the default among them (default 12)", tuning_group,
+                        [TuneVis]>;
 
 defm lengths : Value<"lengths", "Tq,Tk", "numbers of queries and keys", size_group, [ExplainVis]>;
 defm batch : Value<"batch", "B", "batch size (default 1)", size_group, [ExplainVis]>;
@@ -129,13 +139,15 @@ def output : Separate<["-"], "o">, MetaVarName<"FILE">, Group<result_group>,
              Visibility<[CompileVis, RunVis]>;
 def check : Switch<"check", "compare with the f64 reference; exit 1 past the tolerance",
                    result_group, [RunVis]>;
-def json : Switch<"json", "print one line of JSON instead of the report", result_group, [RunVis, BenchVis, EmulateVis]>;
+def json : Switch<"json", "print one line of JSON instead of the report", result_group,
+                  [RunVis, BenchVis, TuneVis, EmulateVis]>;
 
-defm seed : Value<"seed", "N", "of the random numbers (default 0)", general_group, [RunVis, BenchVis, EmulateVis],
+defm seed : Value<"seed", "N", "of the random numbers (default 0)", general_group,
+                  [RunVis, BenchVis, TuneVis, EmulateVis],
                   [HelpTextVariant<[EmulateVis], "of the first schedule (default 1)">]>;
 defm threads : Value<"threads", "N", "threads to use (default: as many as the machine has)",
-                     general_group, [RunVis, BenchVis, EmulateVis],
-                     [HelpTextVariant<[EmulateVis], "blocks to run at the same time (default 1)">]>;
+                     general_group, [RunVis, BenchVis, TuneVis, EmulateVis],
+                     [HelpTextVariant<[TuneVis, EmulateVis], "that a kernel, or the emulator, uses (default 1)">]>;
 def help : Switch<"help", "show this text", general_group, everywhere>;
 def help_short : Flag<["-"], "h">, Alias<help>, Visibility<everywhere>;
 def version : Switch<"version", "show the versions of Tilewright and LLVM, and the build id",

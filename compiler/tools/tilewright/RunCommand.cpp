@@ -8,8 +8,8 @@
 #include "compiler/tools/tilewright/Launcher.h"
 #include "compiler/tools/tilewright/Output.h"
 #include "compiler/tools/tilewright/Progress.h"
+#include "compiler/tools/tilewright/ReferenceInput.h"
 #include "compiler/tools/tilewright/RunReport.h"
-#include "lib/Reference/Reference.h"
 #include "lib/Support/MakeError.h"
 #include "runtime/EmulatedKernel.h"
 
@@ -19,34 +19,11 @@
 using namespace tilewright;
 using namespace tilewright::tool;
 
-static Result<reference::Problem> makeReference(const ParsedProblem &problem,
-                                                const Options &options, const RunTensors &tensors,
-                                                const Arguments &arguments) {
-  reference::Problem result;
-  result.q = tensors.query;
-  result.k = tensors.key;
-  result.v = tensors.value;
-  result.scale = problem.scale ? problem.scale : options.problem.scale;
-  result.scores = problem.scores;
-  result.masks = problem.masks;
-  result.declarations = problem.declarations;
-  for (const expression::Scalar &scalar : problem.declarations.scalars()) {
-    const auto value = arguments.scalars.find(scalar.name);
-    if (value == arguments.scalars.end())
-      return invalidArgument("--scalar {}=VALUE is missing", scalar.name);
-    result.bindings.scalars.push_back(value->second);
-  }
-  for (const expression::Tensor &tensor : problem.declarations.tensors()) {
-    const auto view = arguments.tensors.find(tensor.name);
-    if (view == arguments.tensors.end())
-      return invalidArgument("--tensor {}=FILE is missing", tensor.name);
-    result.bindings.tensors.push_back(view->second);
-  }
-  return result;
-}
-
 static Status runAndTime(const LaunchInput &input, unsigned threads, RunReport &report) {
-  Result<std::unique_ptr<Launcher>> launcher = makeLauncher(input, threads);
+  Result<Kernel> kernel = input.program.kernel();
+  if (!kernel)
+    return kernel.error();
+  Result<std::unique_ptr<Launcher>> launcher = makeLauncher(input, *std::move(kernel), threads);
   if (!launcher)
     return launcher.error();
   Progress progress("running");
@@ -111,7 +88,7 @@ Result<int> tool::runRun(const Options &options) {
     Result<ParsedProblem> parsed = input->program.problem();
     if (!parsed)
       return parsed.error();
-    Result<reference::Problem> made = makeReference(*parsed, options, tensors, input->arguments);
+    Result<reference::Problem> made = makeReference(*parsed, *input);
     if (!made)
       return made.error();
     problem = *std::move(made);

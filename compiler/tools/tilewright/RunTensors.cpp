@@ -123,15 +123,22 @@ static Status makeInputs(const Options &options, const KernelFacts &facts, RunTe
   return {};
 }
 
-/// All bits set are a NaN in every floating type.
+/// All bits set are a NaN in every floating type. The view has no gaps.
+static void fillWithNaN(const TensorView &view) {
+  int64_t count = 1;
+  for (size_t i = 0; i < view.rank; ++i)
+    count *= view.shape[i];
+  if (count > 0)
+    std::memset(view.data, 0xff, static_cast<size_t>(count) * sizeOf(view.dtype));
+}
+
 static Result<TensorView> allocateOutput(DType dtype, std::span<const int64_t> shape,
                                          RunTensors &tensors) {
   Result<OwnedTensor> tensor = OwnedTensor::allocate(TensorView(nullptr, dtype, shape));
   if (!tensor)
     return tensor.error().within("the output");
-  if (tensor->sizeInBytes() > 0)
-    std::memset(tensor->view().data, 0xff, tensor->sizeInBytes());
   const TensorView view = tensor->view();
+  fillWithNaN(view);
   tensors.storage.push_back(*std::move(tensor));
   return view;
 }
@@ -160,6 +167,12 @@ Result<RunTensors> tool::makeRunTensors(const Options &options, const KernelFact
     return lse.error();
   tensors.lse = *lse;
   return tensors;
+}
+
+void tool::clearOutputs(const RunTensors &tensors) {
+  fillWithNaN(tensors.out);
+  if (tensors.lse)
+    fillWithNaN(*tensors.lse);
 }
 
 Status tool::writeOutputs(const Options &options, const RunTensors &tensors) {

@@ -29,6 +29,9 @@ Status checkRunOptions(const Options &options);
 /// Loads or makes the inputs and allocates the outputs, which are filled with NaN.
 Result<RunTensors> makeRunTensors(const Options &options, const KernelFacts &facts);
 
+/// Fills the outputs with NaN again.
+void clearOutputs(const RunTensors &tensors);
+
 /// Writes o, in the layout of the options, and for safetensors lse.
 Status writeOutputs(const Options &options, const RunTensors &tensors);
 
