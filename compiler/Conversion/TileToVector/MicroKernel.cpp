@@ -71,7 +71,8 @@ struct RegisterTile {
       return b.loop(low, high, count, sums,
                     [&](Value x, ValueRange sums) { return steps(count, windows, x, sums); });
     };
-    const auto [limit, count] = product.depth;
+    const int64_t limit = product.depth.limit;
+    const Value count = product.depth.count;
     if (static_cast<int64_t>(n.size()) < rowsFor(vectors))
       return loop(b.index(0), count ? count : b.index(limit), 1);
     if (!count) {
@@ -122,7 +123,7 @@ struct RegisterTile {
   }
 
   SmallVector<Value> allRows(ValueRange carried) {
-    const auto [limit, count] = product.rows;
+    const auto [limit, count, end] = product.rows;
     const int64_t rows = rowsFor(vectors);
     SmallVector<Value> result = llvm::to_vector(carried);
     const auto whole = [&](Value n, ValueRange carried) { return tile(rows, n, carried); };
@@ -139,7 +140,7 @@ struct RegisterTile {
     }
     result = b.loop(main, count, 1, result,
                     [&](Value n, ValueRange carried) { return tile(1, n, carried); });
-    return b.loop(count, b.index(limit), 1, result,
+    return b.loop(count, end ? end : b.index(limit), 1, result,
                   [&](Value n, ValueRange carried) { return tile(1, n, carried, true); });
   }
 };

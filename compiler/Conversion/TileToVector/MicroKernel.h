@@ -28,6 +28,8 @@ namespace tilewright {
 struct Extent {
   int64_t limit;
   mlir::Value count = nullptr;
+  /// Nobody asks for rows from here on; null for `limit`.
+  mlir::Value end = nullptr;
 };
 
 /// Rows of a tensor that will be read soon.

@@ -16,10 +16,11 @@ namespace tilewright {
 /// the step's results. Scores are first evaluated and stored where the weights will be, together
 /// with their maximum; then a second pass turns them into weights. `scores`, if given, is the
 /// product at the root of the scores: then the first pass is the end of each register tile, before
-/// its sums leave the registers.
+/// its sums leave the registers. `reach`, if given, is the number of keys from which on nobody sees
+/// one or asks for a weight.
 void emitSoftmaxStep(VectorBuilder &builder, tile::SoftmaxStepOp step, const Homes &homes,
                      const mlir::IRMapping &scalars, tile::MmaOp root, const Product *scores,
-                     QueryGroup group);
+                     mlir::Value reach, QueryGroup group);
 
 } // namespace tilewright
 

@@ -8,6 +8,7 @@
 #include "compiler/Conversion/TileToVector/AmxEmitter.h"
 #include "compiler/Conversion/TileToVector/ColumnProduct.h"
 #include "compiler/Conversion/TileToVector/ColumnTiles.h"
+#include "compiler/Conversion/TileToVector/KeyReach.h"
 #include "compiler/Conversion/TileToVector/OnlineSoftmax.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -291,18 +292,35 @@ private:
       return;
     }
     const auto emitGroup = [&](QueryGroup group) {
+      // Weights that are 0 since nobody in the group sees the key.
+      llvm::DenseMap<Value, Value> reaches;
+      const auto limit = [&](Value count, Value reach) {
+        return count && reach ? arith::MinSIOp::create(b, count, reach).getResult() : count;
+      };
       for (Operation *op : run.ops) {
         b.setLoc(op->getLoc());
         if (auto product = dyn_cast<tile::MmaOp>(op)) {
-          emit(product, inGroup(products[op], product, group), group);
+          Product operands = inGroup(products[op], product, group);
+          operands.depth.count = limit(operands.depth.count, reaches.lookup(product.getLhs()));
+          emit(product, operands, group);
           continue;
         }
         auto step = cast<tile::SoftmaxStepOp>(op);
+        Value reach;
+        if (llvm::all_of(step.getWeights().getUses(), [&](OpOperand &use) {
+              auto product = dyn_cast<tile::MmaOp>(use.getOwner());
+              return product && isInRun(product) && &use == &product.getLhsMutable();
+            }))
+          reach = reachOfKeys(b, step.getScores(), group, scalars);
+        reaches[step.getWeights()] = reach;
         tile::MmaOp root = homes.productOf(step);
         std::optional<Product> scores;
-        if (root)
+        if (root) {
           scores = inGroup(products[op], root, group);
-        emitSoftmaxStep(b, step, homes, scalars, root, scores ? &*scores : nullptr, group);
+          scores->rows.count = limit(scores->rows.count, reach);
+          scores->rows.end = reach;
+        }
+        emitSoftmaxStep(b, step, homes, scalars, root, scores ? &*scores : nullptr, reach, group);
       }
     };
     b.forEachGroup(run.queries(), emitGroup, used.lookup(run.queries()));

@@ -123,6 +123,16 @@ TEST(Attention, AnyRegisterTileAndNumberOfGroupsIsRight) {
   }
 }
 
+TEST(Attention, MasksMayBoundKeysByPositionsInAnyForm) {
+  for (const char *mask :
+       {"k <= q", "q >= k", "k < q", "k <= q + 11", "k < q - 9", "11 + q > k", "k <= q + far",
+        "k <= q - far", "k < 37", "k <= q && k < 20", "k <= q + (kv_len - q_len) && k % 3 != 1"}) {
+    Case aCase({.queries = 50, .keys = 70, .d = 8, .dv = 5}, noise(1), noise(2), noise(3));
+    aCase.scalar("far", expression::Type::I32, 2147483000).mask(mask);
+    expectRight(aCase, {.schedule = "block_q=32,block_kv=24,vectors=1"});
+  }
+}
+
 TEST(Attention, TheLargestScoreMayComeInTheLastBlock) {
   for (const char *blocks : {"block_q=1,block_kv=1", "block_q=1,block_kv=2"}) {
     const Ran ran =

@@ -1,0 +1,68 @@
+// RUN: tilewright-opt %s --convert-tile-to-vector --canonicalize --cse | FileCheck %s
+
+// Keys that no query of a group may see are left out of both products and of the weights: how many are
+// seen at most follows from the comparisons of a mask.
+
+#any = strided<[?, 1], offset: ?>
+
+// CHECK-LABEL: func.func @causal(
+// CHECK: scf.for %[[K0:.*]] = %c0 to %{{.*}} step %c48
+// CHECK: memref.subview
+// CHECK: %[[VALUES:.*]] = arith.maxsi
+// CHECK: memref.subview
+
+// k < number, and k <= q + shift for the last of 24 queries.
+// CHECK: %[[NUMBER:.*]] = arith.index_cast %{{.*}} : i32 to index
+// CHECK: %[[BELOW:.*]] = arith.subi %[[NUMBER]], %[[K0]]
+// CHECK: %[[LAST:.*]] = arith.addi %{{.*}}, %c23
+// CHECK: %[[SHIFTED:.*]] = arith.addi %[[LAST]],
+// CHECK: %[[DISTANCE:.*]] = arith.subi %[[SHIFTED]], %[[K0]]
+// CHECK: %[[SEEN:.*]] = arith.addi %[[DISTANCE]], %c1
+// CHECK: arith.minsi %[[BELOW]], %[[SEEN]]
+// CHECK: arith.minsi %{{.*}}, %c48
+// CHECK: %[[REACH:.*]] = arith.maxsi %{{.*}}, %c0
+// CHECK: %[[KEYS:.*]] = arith.minsi %{{.*}}, %[[REACH]]
+// CHECK: scf.for %{{.*}} = %{{.*}} to %[[KEYS]] step %c1
+// CHECK: scf.for %{{.*}} = %[[KEYS]] to %[[REACH]] step %c1
+// CHECK-COUNT-3: scf.for %{{.*}} = %c0 to %[[REACH]] step %c1
+// CHECK: %[[DEPTH:.*]] = arith.minsi %[[VALUES]], %[[REACH]]
+// CHECK: scf.for %{{.*}} to %[[DEPTH]] step %c1 iter_args
+func.func @causal(%query: memref<?x16xf32, #any>, %key: memref<?x16xf32, #any>,
+                  %value: memref<?x8xf32, #any>, %out: memref<?x8xf32, #any>, %number: i32,
+                  %shift: i32) {
+  %c0 = arith.constant 0 : index
+  %c24 = arith.constant 24 : index
+  %c48 = arith.constant 48 : index
+  %q_len = memref.dim %query, %c0 : memref<?x16xf32, #any>
+  %kv_len = memref.dim %key, %c0 : memref<?x16xf32, #any>
+  %blocks = arith.ceildivsi %q_len, %c24 : index
+  %none = arith.constant dense<0xFF800000> : tensor<24x48xf32>
+  scf.forall (%i) in (%blocks) {
+    %q0 = arith.muli %i, %c24 : index
+    %q = tile.load %query[%q0] : memref<?x16xf32, #any> -> tensor<24x16xf32>
+    %m0, %l0 = tile.softmax_init : tensor<24xf32>
+    %o0 = arith.constant dense<0.0> : tensor<24x8xf32>
+    %r:3 = scf.for %k0 = %c0 to %kv_len step %c48 iter_args(%o = %o0, %m = %m0, %l = %l0)
+        -> (tensor<24x8xf32>, tensor<24xf32>, tensor<24xf32>) {
+      %k = tile.load %key[%k0] : memref<?x16xf32, #any> -> tensor<48x16xf32>
+      %s0 = tile.mma %q, %k {transpose_rhs} : tensor<24x16xf32>, tensor<48x16xf32> -> tensor<24x48xf32>
+      %keys = tile.coord %k0, dim = 1 : tensor<24x48xi32>
+      %queries = tile.coord %q0, dim = 0 : tensor<24x48xi32>
+      %numbers = tile.broadcast %number : i32 -> tensor<24x48xi32>
+      %shifts = tile.broadcast %shift : i32 -> tensor<24x48xi32>
+      %last = arith.addi %queries, %shifts : tensor<24x48xi32>
+      %a = arith.cmpi sge, %last, %keys : tensor<24x48xi32>
+      %b = arith.cmpi slt, %keys, %numbers : tensor<24x48xi32>
+      %both = arith.andi %a, %b : tensor<24x48xi1>
+      %s = arith.select %both, %s0, %none : tensor<24x48xi1>, tensor<24x48xf32>
+      %p, %m1, %l1, %alpha = tile.softmax_step %s, %m, %l : tensor<24x48xf32>
+      %o1 = tile.rescale %o, %alpha : tensor<24x8xf32>
+      %v = tile.load %value[%k0] : memref<?x8xf32, #any> -> tensor<48x8xf32>
+      %o2 = tile.mma %p, %v acc %o1 : tensor<24x48xf32>, tensor<48x8xf32> -> tensor<24x8xf32>
+      scf.yield %o2, %m1, %l1 : tensor<24x8xf32>, tensor<24xf32>, tensor<24xf32>
+    }
+    %result, %lse = tile.softmax_finalize %r#0, %r#1, %r#2 : tensor<24x8xf32>
+    tile.store %result, %out[%q0] : tensor<24x8xf32>, memref<?x8xf32, #any>
+  }
+  return
+}
