@@ -408,9 +408,15 @@ Status tilewright::addObjectFunctions(Module &module, const ObjectDescription &o
   Result<std::unique_ptr<TargetMachine>> machine = createTargetMachine(target);
   if (!machine)
     return machine.error();
+  const MCSubtargetInfo &processor = *(*machine)->getMCSubtargetInfo();
+  if (!canBeAsked(processor))
+    return unsupported(
+        "{} has AVX10.2, which an object cannot ask a processor for yet; compile for "
+        "an older one",
+        target.cpu);
   Result<EntryPoints> entries = addEntryPoints(module, object.signature);
   if (!entries)
     return entries.error();
-  ObjectWriter(module, object, target, *(*machine)->getMCSubtargetInfo(), *entries).run();
+  ObjectWriter(module, object, target, processor, *entries).run();
   return {};
 }

@@ -70,6 +70,8 @@ constexpr Feature features[] = {
     {"avxvnniint8", 7, 1, EDX, 4},
     {"avxneconvert", 7, 1, EDX, 5},
     {"avxvnniint16", 7, 1, EDX, 10},
+    {"avx10.1", 7, 1, EDX, 19},
+    {"egpr", 7, 1, EDX, 21},
     {"sahf", 0x80000001, 0, ECX, 0},
     {"lzcnt", 0x80000001, 0, ECX, 5},
     {"sse4a", 0x80000001, 0, ECX, 6},
@@ -80,7 +82,7 @@ constexpr Feature features[] = {
 
 /// Registers that the system must save, for a feature that has them: bits of XCR0.
 constexpr std::pair<const char *, uint32_t> states[] = {
-    {"avx", 0b110}, {"avx512f", 0b1110'0110}, {"amx-tile", 0b11 << 17}};
+    {"avx", 0b110}, {"avx512f", 0b1110'0110}, {"amx-tile", 0b11 << 17}, {"egpr", 1 << 19}};
 constexpr unsigned savesStatesBit = 27; // of ecx, leaf 1: OSXSAVE
 
 /// Names of Linux's asm/prctl.h and of its documentation of extended states (arch/x86/xstate.rst).
@@ -117,6 +119,10 @@ std::array<Value *, 4> askProcessor(CheckBuilder &b, uint32_t leaf, uint32_t sub
   return registers;
 }
 } // namespace
+
+bool tilewright::canBeAsked(const MCSubtargetInfo &processor) {
+  return !processor.getTargetTriple().isX86() || !has(processor, false, "avx10.2");
+}
 
 std::vector<std::string> tilewright::requiredFeatures(const MCSubtargetInfo &processor,
                                                       bool usesAmx) {

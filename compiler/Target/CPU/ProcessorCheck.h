@@ -20,6 +20,9 @@ namespace tilewright {
 /// cannot ask the processor.
 std::vector<std::string> requiredFeatures(const llvm::MCSubtargetInfo &processor, bool usesAmx);
 
+/// False for AVX10.2, which is a version and no bit: no check for it is written yet.
+bool canBeAsked(const llvm::MCSubtargetInfo &processor);
+
 /// Returns `wrongProcessor` unless the processor has the required features and the system saves
 /// their registers, and `amxRefused` if the code uses AMX and Linux does not let the process.
 void addProcessorCheck(CheckBuilder &b, const llvm::MCSubtargetInfo &processor, bool usesAmx,
