@@ -22,14 +22,16 @@ def ConvertAttnToTile : Pass<"convert-attn-to-tile", "::mlir::ModuleOp"> {
     Conditions of the mask that are not affine in the positions make every block partial; a remark
     names the first of them.
 
-    With `decode-q` there are two further programs, for launches of fewer queries than block_q, which
-    the first then leaves alone. Tiles of `decode-q` rows hold the queries of all heads that share
-    their keys, each item takes a run of about `decode-kv` keys, and what the items leave for a
+    With `decode-q` there are two further programs, for launches of fewer queries than `decode-below`
+    (half of that in f64) and than block_q, which the first then leaves alone. Tiles of `decode-q` rows
+    hold the queries of all heads that share their keys, blocks of keys are small, each item takes a
+    run of about `decode-kv` keys, and what the items leave for a
     row is combined by the last program. Their states pass through temporary tensors, and both carry
     `tile.columns_on_lanes`.
   }];
   let options = [
     Option<"decodeQ", "decode-q", "int64_t", "0", "rows of a tile of few queries; 0: no programs of their own">,
+    Option<"decodeBelow", "decode-below", "int64_t", "4096", "queries that are not few">,
     Option<"decodeKV", "decode-kv", "int64_t", "2048", "keys of an item with few queries">];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",

@@ -20,8 +20,10 @@
 using namespace mlir;
 using namespace tilewright;
 
-std::string tilewright::attnToTilePipeline(const Schedule &schedule, int64_t decodeRows) {
-  const std::string decode = decodeRows ? fmt::format("{{decode-q={}}}", decodeRows) : "";
+std::string tilewright::attnToTilePipeline(const Schedule &schedule, int64_t decodeRows,
+                                           int64_t decodeBelow) {
+  const std::string decode =
+      decodeRows ? fmt::format("{{decode-q={} decode-below={}}}", decodeRows, decodeBelow) : "";
   return fmt::format("canonicalize,cse,assign-schedule{{block-q={} block-kv={}}},"
                      "convert-attn-to-tile{},cse",
                      schedule.blockQ, schedule.blockKV, decode);

@@ -18,10 +18,11 @@
 namespace tilewright {
 
 /// attn -> tile; comma-separated passes on a module. `decodeRows`, if any, are the rows of a tile
-/// where there are fewer queries than a block's; on a CPU they are the lanes of a vector. Programs
-/// on tiles are not canonicalized: scf.forall with known extents of 1 would lose its dimensions, or
-/// itself, and it is what says that blocks are independent.
-std::string attnToTilePipeline(const Schedule &schedule, int64_t decodeRows = 0);
+/// of fewer queries than `decodeBelow`; on a CPU they are the lanes of a vector. Programs on tiles
+/// are not canonicalized: scf.forall with known extents of 1 would lose its dimensions, or itself,
+/// and it is what says that blocks are independent.
+std::string attnToTilePipeline(const Schedule &schedule, int64_t decodeRows = 0,
+                               int64_t decodeBelow = 0);
 
 /// Parses and runs such text. An error names the pass that failed and carries its diagnostics. With
 /// assertions on, sm programs are verified after every pass.

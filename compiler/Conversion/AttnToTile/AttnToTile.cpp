@@ -90,12 +90,12 @@ private:
   // Few queries
   //===--------------------------------------------------------------------===//
 
-  /// Fewer queries than a block's: its rows are those of all heads that share their keys, and the
+  /// Few queries: a block's rows are those of all heads that share their keys, and the
   /// keys are split over items, whose results a third program combines. Of the programs, those that
   /// the lengths do not ask for have no items.
   void lowerWithDecode() {
     Value isDecode =
-        arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, queryLength, index(blockQ));
+        arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, queryLength, index(decode.below));
     Value zero = index(0);
     Value queryBlocks = arith::CeilDivSIOp::create(builder, queryLength, index(blockQ));
     queryBlocks = arith::SelectOp::create(builder, isDecode, zero, queryBlocks);
@@ -105,7 +105,7 @@ private:
     rows = arith::SelectOp::create(builder, isDecode, rows, zero);
     Value rowBlocks = arith::CeilDivSIOp::create(builder, rows, index(decode.rows));
     Value splits =
-        arith::CeilDivSIOp::create(builder, keyLength, index(decode.keyBlocks * blockKV));
+        arith::CeilDivSIOp::create(builder, keyLength, index(decode.keyBlocks * decode.keys));
     const FoldedHeads fold{builder, keyHeads, group};
     const Value foldedQuery = fold(op.getQuery()), foldedOut = fold(op.getOut());
     const Value foldedLse = op.getLse() ? fold(op.getLse()) : Value();
@@ -116,6 +116,7 @@ private:
     lowerBlocks(queryBlocks);
     group = foldGroup;
     blockQ = decode.rows;
+    blockKV = decode.keys;
     lowerSplits(rowBlocks, splits, foldedQuery, partials);
     lowerCombination(rowBlocks, splits, partials, foldedOut, foldedLse);
   }
@@ -399,8 +400,14 @@ struct AttnToTile : tilewright::impl::ConvertAttnToTileBase<AttnToTile> {
                          << "'; run assign-schedule before this pass";
         return signalPassFailure();
       }
-      const int64_t keyBlocks = std::max<int64_t>(1, decodeKV / schedule.getBlockKv());
-      ForwardLowering(op, schedule, {decodeQ, keyBlocks}).lower();
+      const int64_t rowBits = op.getHeadDim() * elementOf(op.getKey()).getIntOrFloatBitWidth() +
+                              op.getValueDim() * elementOf(op.getValue()).getIntOrFloatBitWidth();
+      // A vector holds half as many f64.
+      const int64_t below = op.getRealType().isF64() ? decodeBelow / 2 : decodeBelow;
+      ForwardLowering(op, schedule,
+                      decodeBlocks(decodeQ, std::min(schedule.getBlockQ(), below), decodeKV,
+                                   rowBits, schedule.getBlockKv()))
+          .lower();
     }
   }
 };

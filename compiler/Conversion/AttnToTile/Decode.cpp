@@ -14,6 +14,14 @@
 using namespace mlir;
 using namespace tilewright;
 
+DecodeBlocks tilewright::decodeBlocks(int64_t rows, int64_t below, int64_t run, int64_t rowBits,
+                                      int64_t mostKeys) {
+  constexpr int64_t cacheBits = int64_t(16) * 1024 * 8, leastKeys = 16;
+  const int64_t fitting = cacheBits / rowBits / leastKeys * leastKeys;
+  const int64_t keys = std::min(mostKeys, std::max(leastKeys, fitting));
+  return {rows, below, keys, std::max<int64_t>(1, run / keys)};
+}
+
 Value FoldedHeads::operator()(Value tensor) const {
   const auto type = cast<MemRefType>(tensor.getType());
   auto parts = memref::ExtractStridedMetadataOp::create(builder, tensor);

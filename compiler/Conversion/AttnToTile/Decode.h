@@ -23,8 +23,16 @@ namespace tilewright {
 /// How few queries are cut.
 struct DecodeBlocks {
   int64_t rows;      ///< of a tile; 0 for no programs of their own
+  int64_t below;     ///< so many queries, which are not few
+  int64_t keys;      ///< of a block
   int64_t keyBlocks; ///< of an item
 };
+
+/// `rows` of a tile, for fewer than `below` queries, about `run` keys an item. Keys and values of a
+/// block, of so many bits a row, fit half of a small L1 cache, since the next ones are fetched
+/// meanwhile; a block has `mostKeys` at most.
+DecodeBlocks decodeBlocks(int64_t rows, int64_t below, int64_t run, int64_t rowBits,
+                          int64_t mostKeys);
 
 /// The loop-carried tiles: the accumulator of the output and the state of the softmax.
 struct State {

@@ -16,6 +16,35 @@ static constexpr int64_t tileRows = 2;
 static constexpr int64_t scoreSums = 8;
 static constexpr int64_t segmentBits = 128;
 
+/// Whether the rows of the right-hand side are read as pairs of bf16, which takes two instructions
+/// for two vectors and not four.
+static bool readsPairs(const Product &product) {
+  return product.type.isF32() && cast<MemRefType>(product.rhs.getType()).getElementType().isBF16();
+}
+
+/// Makes of two vectors of columns that of the even ones and that of the odd ones.
+static void splitPair(VectorBuilder &b, Value &first, Value &second) {
+  SmallVector<int64_t> even, odd;
+  for (int64_t i = 0; i < 2 * b.shape.lanes; i += 2) {
+    even.push_back(i);
+    odd.push_back(i + 1);
+  }
+  Value rest = vector::ShuffleOp::create(b, first, second, odd);
+  first = vector::ShuffleOp::create(b, first, second, even);
+  second = rest;
+}
+
+/// The reverse.
+static void joinPair(VectorBuilder &b, Value &even, Value &odd) {
+  SmallVector<int64_t> first, second;
+  for (int64_t i = 0; i < b.shape.lanes; ++i)
+    for (int64_t vector : {int64_t(0), b.shape.lanes})
+      (i < b.shape.lanes / 2 ? first : second).push_back(vector + i);
+  Value rest = vector::ShuffleOp::create(b, even, odd, second);
+  even = vector::ShuffleOp::create(b, even, odd, first);
+  odd = rest;
+}
+
 namespace {
 struct ColumnProduct {
   VectorBuilder &b;
@@ -47,6 +76,24 @@ struct ColumnProduct {
   //===--------------------------------------------------------------------===//
   // Rows of keys and values
   //===--------------------------------------------------------------------===//
+
+  /// How many of `width` columns are read in pairs.
+  int64_t pairedColumns(int64_t width) const {
+    return readsPairs(product) ? width / (2 * lanes) * 2 * lanes : 0;
+  }
+
+  /// The even and the odd ones of two vectors of columns of bf16: as i32 one half is shifted into
+  /// place and the other is in place.
+  std::pair<Value, Value> loadPair(Value window, Value row, Value column) {
+    const Type bits = b.vectorOf(b.getI32Type());
+    Value pairs = vector::LoadOp::create(b, VectorType::get({2 * lanes}, b.getBF16Type()), window,
+                                         ValueRange{row, column});
+    pairs = vector::BitCastOp::create(b, cast<VectorType>(bits), pairs);
+    Value even = arith::ShLIOp::create(b, pairs, b.integer(bits, 16));
+    Value odd = arith::AndIOp::create(b, pairs, b.integer(bits, int64_t(-1) << 16));
+    return {arith::BitcastOp::create(b, vectorType(), even),
+            arith::BitcastOp::create(b, vectorType(), odd)};
+  }
 
   Value load(Value window, Value row, Value column) {
     auto type = cast<MemRefType>(window.getType());
@@ -118,6 +165,7 @@ struct ColumnProduct {
   /// Sums [row][key] of vectors for one register tile.
   SmallVector<Value> multiply(ArrayRef<Value> keys, ArrayRef<Value> rows) {
     const int64_t width = product.depth.limit, whole = width / lanes * lanes;
+    const int64_t paired = pairedColumns(width);
     const auto step = [&](Value x, ValueRange sums, function_ref<Value(Value)> loadKey) {
       SmallVector<Value> queries, result(sums.size());
       for (Value row : rows)
@@ -131,8 +179,17 @@ struct ColumnProduct {
       return result;
     };
     SmallVector<Value> sums(rows.size() * keys.size(), b.real(vectorType(), 0));
-    if (whole > 0)
-      sums = b.loop(b.index(0), b.index(whole), lanes, sums, [&](Value x, ValueRange sums) {
+    if (paired > 0)
+      sums = b.loop(b.index(0), b.index(paired), 2 * lanes, sums, [&](Value x, ValueRange sums) {
+        SmallVector<std::pair<Value, Value>> pairs;
+        for (Value key : keys)
+          pairs.push_back(loadPair(key, b.index(0), x));
+        size_t i = 0, j = 0;
+        return step(b.offset(x, lanes), step(x, sums, [&](Value) { return pairs[i++].first; }),
+                    [&](Value) { return pairs[j++].second; });
+      });
+    if (paired < whole)
+      sums = b.loop(b.index(paired), b.index(whole), lanes, sums, [&](Value x, ValueRange sums) {
         return step(x, sums, [&](Value key) { return load(key, b.index(0), x); });
       });
     if (whole < width)
@@ -155,6 +212,23 @@ struct ColumnProduct {
   Value hideMissing(Value sums, Value n) {
     Value exists = b.lanesBelow(arith::SubIOp::create(b, product.rows.count, n));
     return arith::SelectOp::create(b, exists, sums, b.real(vectorType(), 0));
+  }
+
+  /// The queries with even and odd columns apart, as the keys' are.
+  void splitQueries(Value queries) {
+    const int64_t width = b.shape.padded(product.depth.limit);
+    const int64_t paired = pairedColumns(product.depth.limit);
+    b.loop(b.index(0), rowCount, 1, [&](Value row) {
+      b.loop(b.index(0), b.index(paired), 2 * lanes, [&](Value x) {
+        Value first = b.load(product.lhs, row, x), other = b.offset(x, lanes);
+        Value second = b.load(product.lhs, row, other);
+        splitPair(b, first, second);
+        b.store(first, queries, row, x);
+        b.store(second, queries, row, other);
+      });
+      for (int64_t x = paired; x < width; x += lanes)
+        b.store(b.load(product.lhs, row, b.index(x)), queries, row, b.index(x));
+    });
   }
 
   void emitScores() {
@@ -201,13 +275,18 @@ struct ColumnProduct {
     Value values = b.window(product.rhs, b.index(0), b.index(0), product.depth.limit, width);
     Value depth = product.depth.count ? product.depth.count : b.index(product.depth.limit);
     Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rows.front(), b.index(0));
+    // Vectors before this one are even and odd columns of two.
+    const int64_t paired = isEnd ? pairedColumns(width - *getConstantIntValue(column)) / lanes
+                                 : (readsPairs(product) ? vectors : 0);
     SmallVector<Value> columns, sums;
     for (int64_t j = 0; j < vectors; ++j)
       columns.push_back(b.offset(column, j * lanes));
     for (Value row : rows)
-      for (Value place : columns) {
+      for (auto [j, place] : llvm::enumerate(columns)) {
         Value from = start(row, place);
         sums.push_back(from ? from : b.real(vectorType(), 0));
+        if (from && j % 2 == 1 && static_cast<int64_t>(j) < paired)
+          splitPair(b, sums[sums.size() - 2], sums.back());
       }
     sums = b.loop(b.index(0), depth, 1, sums, [&](Value n, ValueRange sums) {
       if (!product.streams.empty())
@@ -215,17 +294,28 @@ struct ColumnProduct {
       SmallVector<Value> factors, next(sums.size());
       for (Value row : rows)
         factors.push_back(b.broadcast(memref::LoadOp::create(b, product.lhs, ValueRange{row, n})));
-      for (int64_t j = 0; j < vectors; ++j) {
-        const bool isRest = isEnd && j == vectors - 1 && width % lanes != 0;
-        Value vector = isRest ? loadEnd(values, n, columns[j], width) : load(values, n, columns[j]);
+      const auto add = [&](int64_t j, Value vector) {
         for (size_t r = 0; r < rows.size(); ++r)
           next[r * vectors + j] = b.multiplyAdd(vector, factors[r], sums[r * vectors + j]);
+      };
+      for (int64_t j = 0; j < paired; j += 2) {
+        const auto [even, odd] = loadPair(values, n, columns[j]);
+        add(j, even);
+        add(j + 1, odd);
+      }
+      for (int64_t j = paired; j < vectors; ++j) {
+        const bool isRest = isEnd && j == vectors - 1 && width % lanes != 0;
+        add(j, isRest ? loadEnd(values, n, columns[j], width) : load(values, n, columns[j]));
       }
       return next;
     });
     for (auto [r, row] : llvm::enumerate(rows))
-      for (int64_t j = 0; j < vectors; ++j)
-        b.store(sums[r * vectors + j], result, row, columns[j]);
+      for (int64_t j = 0; j < vectors; ++j) {
+        Value &sum = sums[r * vectors + j];
+        if (j % 2 == 0 && j < paired)
+          joinPair(b, sum, sums[r * vectors + j + 1]);
+        b.store(sum, result, row, columns[j]);
+      }
   }
 
   void emitOutputs() {
@@ -234,7 +324,8 @@ struct ColumnProduct {
       const int64_t most =
           std::max<int64_t>(1, b.shape.rows * b.shape.vectors / static_cast<int64_t>(rows.size()));
       const int64_t parts = llvm::divideCeil(vectors, most);
-      const int64_t size = llvm::divideCeil(vectors, parts);
+      const int64_t size =
+          llvm::alignTo(llvm::divideCeil(vectors, parts), readsPairs(product) ? 2 : 1);
       b.loop(b.index(0), b.index(parts - 1), 1, [&](Value part) {
         Value column = arith::MulIOp::create(b, part, b.index(size * lanes));
         emitOutputTile(rows, column, size, part, parts);
@@ -246,9 +337,18 @@ struct ColumnProduct {
 };
 } // namespace
 
-void tilewright::emitColumnProduct(VectorBuilder &builder, const Product &product, Value rows,
-                                   int64_t tileRows, StartRow start, Value result) {
+bool tilewright::needsSplitQueries(const Product &product) {
+  return product.rhsIsRowsByDepth && readsPairs(product);
+}
+
+void tilewright::emitColumnProduct(VectorBuilder &builder, Product product, Value rows,
+                                   int64_t tileRows, StartRow start, Value result,
+                                   Value splitQueries) {
   ColumnProduct code{builder, product, rows, tileRows, start, result};
+  if (splitQueries) {
+    code.splitQueries(splitQueries);
+    product.lhs = splitQueries;
+  }
   if (product.rhsIsRowsByDepth)
     code.emitScores();
   else

@@ -26,11 +26,16 @@ namespace tilewright {
 /// The start of the accumulators of a row, from a column on.
 using StartRow = llvm::function_ref<mlir::Value(mlir::Value row, mlir::Value column)>;
 
+/// Whether the product reads a copy of its left-hand side, because the other comes as even columns
+/// and odd columns.
+bool needsSplitQueries(const Product &product);
+
 /// Emits the product for rows 0 to `rows` of a tile that has `tileRows` of them. `product.lhs` and
 /// `result` are scratch [row][column], the columns padded to whole vectors; those that do not exist
-/// get no more than the start.
-void emitColumnProduct(VectorBuilder &builder, const Product &product, mlir::Value rows,
-                       int64_t tileRows, StartRow start, mlir::Value result);
+/// get no more than the start. `splitQueries` is scratch like `product.lhs` for the copy, if one is
+/// needed.
+void emitColumnProduct(VectorBuilder &builder, Product product, mlir::Value rows, int64_t tileRows,
+                       StartRow start, mlir::Value result, mlir::Value splitQueries);
 
 } // namespace tilewright
 

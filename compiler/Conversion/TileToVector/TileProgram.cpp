@@ -414,9 +414,12 @@ private:
     if (!isLhsAtHome(op))
       emitInto(op.getLhs(), product.lhs);
     product.streams = streamsOf(op);
+    Value split;
+    if (needsSplitQueries(product))
+      split = homes.acquire(cast<MemRefType>(product.lhs.getType()));
     const RankedTensorType type = op.getResult().getType();
     emitColumnProduct(b, product, homes.rowsOf(type), type.getDimSize(0), start,
-                      homes.bufferOf(op.getResult()));
+                      homes.bufferOf(op.getResult()), split);
   }
 
   bool isFetched(RankedTensorType rows) const {

@@ -1,7 +1,16 @@
 // RUN: tilewright-opt %s -split-input-file --assign-schedule='block-q=64 block-kv=32' \
 // RUN:   --convert-attn-to-tile='decode-q=8 decode-kv=1024' --cse | FileCheck %s
+// RUN: tilewright-opt %s -split-input-file --assign-schedule='block-q=64 block-kv=48' \
+// RUN:   --convert-attn-to-tile='decode-q=8 decode-below=12 decode-kv=1024' --cse | FileCheck %s --check-prefix=SMALL
 
 !qkv = memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>
+
+// Few queries may be fewer than a block's, and their blocks of keys smaller: 32 keys and values of 64 f32
+// are 16 KiB.
+// SMALL-LABEL: func.func @causal(
+// SMALL: arith.cmpi slt, %{{.*}}, %c12
+// SMALL: tile.mma {{.*}} -> tensor<64x48xf32>
+// SMALL: tile.mma {{.*}} -> tensor<8x32xf32>
 
 // Three programs: for 64 queries and more, for fewer, and to combine what the second leaves. A launch
 // has work for the first or for the others.

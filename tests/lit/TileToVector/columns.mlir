@@ -73,3 +73,29 @@ func.func @step(%query: memref<?x64xf32, #any>, %key: memref<?x64xf32, #any>,
   } {tile.columns_on_lanes}
   return
 }
+
+// Of bf16, two vectors are read at once: even columns are shifted into place, odd ones are in place.
+// Queries, which are natural, are split for that, and sums of outputs joined at the end.
+// CHECK-LABEL: func.func @pairs(
+// CHECK: vector.shuffle {{.*}} [0, 2, 4, 6, 8, 10, 12, 14]
+// CHECK: %[[PAIRS:.*]] = vector.load {{.*}} vector<16xbf16>
+// CHECK: %[[BITS:.*]] = vector.bitcast %[[PAIRS]] : vector<16xbf16> to vector<8xi32>
+// CHECK: arith.shli %[[BITS]]
+// CHECK: arith.andi %[[BITS]]
+// CHECK: vector.load {{.*}} vector<8xbf16>
+// CHECK: vector.load {{.*}} vector<16xbf16>
+// CHECK: vector.shuffle {{.*}} [4, 12, 5, 13, 6, 14, 7, 15]
+// CHECK: vector.shuffle {{.*}} [0, 8, 1, 9, 2, 10, 3, 11]
+func.func @pairs(%query: memref<?x24xbf16, #any>, %key: memref<?x24xbf16, #any>,
+                 %value: memref<?x16xbf16, #any>, %out: memref<?x16xf32, #any>) {
+  %c0 = arith.constant 0 : index
+  scf.forall (%i) in (1) {
+    %q = tile.load %query[%c0] : memref<?x24xbf16, #any> -> tensor<1x24xbf16>
+    %k = tile.load %key[%c0] : memref<?x24xbf16, #any> -> tensor<48x24xbf16>
+    %s = tile.mma %q, %k {transpose_rhs} : tensor<1x24xbf16>, tensor<48x24xbf16> -> tensor<1x48xf32>
+    %v = tile.load %value[%c0] : memref<?x16xbf16, #any> -> tensor<48x16xbf16>
+    %o = tile.mma %s, %v : tensor<1x48xf32>, tensor<48x16xbf16> -> tensor<1x16xf32>
+    tile.store %o, %out[%c0] : tensor<1x16xf32>, memref<?x16xf32, #any>
+  } {tile.columns_on_lanes}
+  return
+}
