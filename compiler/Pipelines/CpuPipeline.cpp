@@ -27,7 +27,12 @@ Schedule tilewright::defaultCpuSchedule(const CpuTarget &target, bool isDouble, 
 }
 
 Schedule tilewright::defaultAmxSchedule(int64_t headDim, int64_t valueDim) {
-  return {.blockQ = 64, .blockKV = std::max(headDim, valueDim) > 96 ? 256 : 64};
+  // What a block of queries reads again for each block of keys, and both rings, fit 48 KiB of L1; of
+  // wide heads nothing does, and there twice the queries share what comes from L2 (docs/cpu.md).
+  const int64_t width = std::max(headDim, valueDim);
+  if (width > 96)
+    return {.blockQ = 64, .blockKV = 128};
+  return {.blockQ = 32, .blockKV = width > 64 ? 32 : 64};
 }
 
 std::string tilewright::tileToVectorPipeline(const CpuTarget &target, const Schedule &schedule) {
@@ -39,5 +44,5 @@ std::string tilewright::tileToVectorPipeline(const CpuTarget &target, const Sche
 std::string tilewright::vectorToLLVMPipeline() {
   return "convert-scf-to-cf,expand-strided-metadata,lower-affine,"
          "arith-expand{include-bf16=true},convert-to-llvm,"
-         "reconcile-unrealized-casts,canonicalize,cse";
+         "reconcile-unrealized-casts,canonicalize,cse,assign-tile-registers";
 }

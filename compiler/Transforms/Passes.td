@@ -21,6 +21,20 @@ def AssignSchedule : Pass<"assign-schedule", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tilewright::tile::TileDialect"];
 }
 
+def AssignTileRegisters : Pass<"assign-tile-registers", "::mlir::ModuleOp"> {
+  let summary = "choose the registers of AMX tiles";
+  let description = [{
+    In the llvm dialect: replaces intrinsics on tiles as values by those that name a register, and
+    sets the unit up once a function. Each tile gets the register that has been free longest, since
+    a register that a product still reads cannot be loaded again before it is done; LLVM's allocator
+    would take the lowest one that is free. Left operands of products, which are keys and values,
+    are loaded with the hint that they need not stay in the cache. Functions with tiles that are not
+    whole, that live in more than one block, or that are more than 8 stay as they are, which a
+    remark says.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 def ExpandBlockRanges : Pass<"tile-expand-block-ranges", "::mlir::ModuleOp"> {
   let summary = "write block ranges out as index arithmetic";
   let description = [{

@@ -7,6 +7,8 @@
 #include "compiler/Conversion/TileToVector/AmxEmitter.h"
 #include "compiler/Conversion/TileToVector/Avx512Math.h"
 
+#include "mlir/IR/Remarks.h"
+
 #include <limits>
 
 using namespace mlir;
@@ -32,86 +34,104 @@ void AmxEmitter::beginLoop(AmxLoop loop) {
     roundedSum = homes.acquire(cast<MemRefType>(sum.getType()));
   b.loop(b.index(0), b.index(cast<MemRefType>(sum.getType()).getDimSize(1)), b.shape.lanes,
          [&](Value lane) { b.store(b.load(sum, b.index(0), lane), roundedSum, b.index(0), lane); });
+  if (isWoven(loop))
+    beginWovenLoop(loop);
+  else
+    remark::missed(loop.step.getLoc(),
+                   remark::RemarkOpts::name("not-woven").category("convert-tile-to-vector"))
+        << remark::add("exponentials wait for products and products for exponentials: {0}",
+                       whyNotWoven(loop));
 }
 
-SmallVector<Value> AmxEmitter::positionOf(tile::LoadOp load) {
-  SmallVector<Value> position =
-      llvm::map_to_vector(load.getIndices(), [&](Value index) { return scalars.lookup(index); });
-  position.back() = arith::DivUIOp::create(b, position.back(), b.index(program.blockKV));
-  return position;
+int64_t AmxEmitter::queries(AmxLoop loop) const {
+  return b.shape.padded(loop.step.getScores().getType().getDimSize(0));
 }
 
-/// The keys of a block as rows of whole tiles.
-Value AmxEmitter::keysOf(AmxLoop loop) {
-  if (program.packsKeys())
-    return packedBlock(b, scalars.lookup(program.packedKey), positionOf(loop.key));
-  const auto indices = llvm::map_to_vector(loop.key.getIndices(),
-                                           [&](Value index) { return scalars.lookup(index); });
-  View view = emitView(b, scalars.lookup(program.key), indices, loop.key.getResult().getType());
-  // A block that reaches past the last key is read from a copy that ends in zeros.
-  Value copy = homes.acquire(MemRefType::get({program.blockKV, program.headDim}, b.getBF16Type()));
-  Value isWhole =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, view.count, b.index(program.blockKV));
-  b.branch(isWhole, [] {}, [&] { emitPaddedCopy(b, view, copy); });
-  Value rows = memref::CastOp::create(b, view.rows.getType(), copy);
-  return arith::SelectOp::create(b, isWhole, view.rows, rows);
+/// The block of that number of the head that `load` reads.
+Value AmxEmitter::packedAt(Value packed, tile::LoadOp load, Value block) {
+  SmallVector<Value> position = llvm::map_to_vector(
+      load.getIndices().drop_back(), [&](Value index) { return scalars.lookup(index); });
+  position.push_back(block);
+  return packedBlock(b, scalars.lookup(packed), position);
+}
+
+/// The paired queries from the unit's first on.
+Value AmxEmitter::queriesOf(AmxLoop loop, Unit unit) {
+  const int64_t rows = (program.depthTiles() - 1) * queries(loop) + unit.queries;
+  return b.window(packedQueries.lookup(loop.query.getResult()), unit.lane, b.index(0), rows,
+                  amxDepth);
+}
+
+void AmxEmitter::emitScores(AmxLoop loop, Unit unit, Value scores) {
+  emitTileProduct(b,
+                  {.a = packedAt(program.packedKey, loop.key, unit.block),
+                   .b = queriesOf(loop, unit),
+                   .c = scores,
+                   .rows = program.blockKV / amxRows,
+                   .columns = unit.queries / amxRows,
+                   .depth = program.depthTiles(),
+                   .pitch = queries(loop) / amxRows,
+                   .accumulates = false},
+                  [&](Value i, int64_t k) {
+                    Value row = arith::MulIOp::create(b, i, b.index(amxRows));
+                    return std::pair(row, b.index(k * amxDepth));
+                  });
+}
+
+void AmxEmitter::emitOutput(AmxLoop loop, Unit unit, Value weights) {
+  const int64_t rows = program.valueTiles() * amxRows;
+  emitTileProduct(
+      b,
+      {.a = packedAt(program.packedValue, loop.value, unit.block),
+       .b = weights,
+       .c = b.window(homes.bufferOf(loop.accumulator), b.index(0), unit.lane, rows, unit.queries),
+       .rows = program.valueTiles(),
+       .columns = unit.queries / amxRows,
+       .depth = program.blockKV / amxDepth,
+       .pitch = unit.queries / amxRows,
+       .accumulates = true},
+      [&](Value i, int64_t k) {
+        Value row = arith::MulIOp::create(b, i, b.index(amxRows));
+        return std::pair(b.offset(row, k * rows), b.index(0));
+      });
+}
+
+void AmxEmitter::emitScoresAndWeights(AmxLoop loop, Unit unit, Value weights) {
+  Value scores = homes.acquire(MemRefType::get({program.blockKV, unit.queries}, b.getF32Type()));
+  emitScores(loop, unit, scores);
+  b.forEachGroup(unit.queries, [&](QueryGroup group) {
+    emitSoftmax(loop, unit, scores, weights, group.lane, group.vectors);
+  });
 }
 
 void AmxEmitter::emitBlock(AmxLoop loop) {
   for (Operation &op : loop.step->getBlock()->without_terminator())
     if (llvm::none_of(op.getResultTypes(), llvm::IsaPred<RankedTensorType>))
       b.clone(op, scalars);
-
-  const auto scoresType = cast<RankedTensorType>(loop.scores.getResult().getType());
-  const int64_t queries = b.shape.padded(scoresType.getDimSize(0));
-  Value scores = homes.acquire(homes.bufferType(scoresType, b.getF32Type()));
-  Value weights = homes.acquire(pairedType(b, program.blockKV, queries));
-  const int64_t columns = queries / amxRows;
-
-  Value keys = keysOf(loop);
-  emitTileProduct(b,
-                  {.a = keys,
-                   .b = packedQueries.lookup(loop.query.getResult()),
-                   .c = scores,
-                   .rows = program.blockKV / amxRows,
-                   .columns = columns,
-                   .depth = program.depthTiles(),
-                   .accumulates = false},
-                  [&](Value i, int64_t k) {
-                    Value row = arith::MulIOp::create(b, i, b.index(amxRows));
-                    return std::pair(row, b.index(k * amxDepth));
-                  });
-
-  b.forEachGroup(queries, [&](QueryGroup group) {
-    emitSoftmax(loop, scores, weights, group.lane, group.vectors);
-  });
-
-  Value values = packedBlock(b, scalars.lookup(program.packedValue), positionOf(loop.value));
-  emitTileProduct(b,
-                  {.a = values,
-                   .b = weights,
-                   .c = homes.bufferOf(loop.accumulator),
-                   .rows = program.valueTiles(),
-                   .columns = columns,
-                   .depth = program.blockKV / amxDepth,
-                   .accumulates = true},
-                  [&](Value i, int64_t k) {
-                    Value row = arith::MulIOp::create(b, i, b.index(amxRows));
-                    row = b.offset(row, k * program.valueTiles() * amxRows);
-                    return std::pair(row, b.index(0));
-                  });
+  if (isWoven(loop))
+    return emitWovenBlock(loop);
+  const auto unitOf = [&](tile::LoadOp load) -> Unit {
+    Value block = arith::DivUIOp::create(b, scalars.lookup(load.getIndices().back()),
+                                         b.index(program.blockKV));
+    return {block, b.index(0), queries(loop)};
+  };
+  Value weights = homes.acquire(pairedType(b, program.blockKV, queries(loop)));
+  emitScoresAndWeights(loop, unitOf(loop.key), weights);
+  emitOutput(loop, unitOf(loop.value), weights);
 }
 
-void AmxEmitter::emitSoftmax(AmxLoop loop, Value scores, Value weights, Value lane,
+/// The softmax of `vectors` vectors of the unit's queries from `lane` of the scores on.
+void AmxEmitter::emitSoftmax(AmxLoop loop, Unit unit, Value scores, Value weights, Value lane,
                              int64_t vectors) {
   tile::SoftmaxStepOp step = loop.step;
   const Type type = b.vectorOf(b.getF32Type());
   const Value first = b.index(0), none = b.real(type, -std::numeric_limits<double>::infinity());
   Value reference = homes.bufferOf(step.getReference()), sum = homes.bufferOf(step.getSum());
   SmallVector<LaneCode> columns;
-  SmallVector<Value> lanes, old;
+  SmallVector<Value> columnLanes, lanes, old;
   for (int64_t j = 0; j < vectors; ++j) {
-    lanes.push_back(b.offset(lane, j * b.shape.lanes));
+    columnLanes.push_back(b.offset(lane, j * b.shape.lanes));
+    lanes.push_back(arith::AddIOp::create(b, unit.lane, columnLanes[j]));
     columns.emplace_back(b, homes, scalars, lanes[j]).hoist(step.getScores());
     old.push_back(b.load(reference, first, lanes[j]));
   }
@@ -123,10 +143,10 @@ void AmxEmitter::emitSoftmax(AmxLoop loop, Value scores, Value weights, Value la
         SmallVector<Value> result;
         for (auto [j, column] : llvm::enumerate(columns)) {
           column.moveTo(key);
-          column.define(loop.scores.getResult(), b.load(scores, key, lanes[j]));
+          column.define(loop.scores.getResult(), b.load(scores, key, columnLanes[j]));
           Value score = column.vector(step.getScores());
           if (!isProduct)
-            b.store(score, scores, key, lanes[j]);
+            b.store(score, scores, key, columnLanes[j]);
           result.push_back(b.maximum(score, maxima[j]));
         }
         return result;
@@ -157,60 +177,60 @@ void AmxEmitter::emitSoftmax(AmxLoop loop, Value scores, Value weights, Value la
   SmallVector<Value> shifts;
   for (Value lane : lanes)
     shifts.push_back(shiftOf(b.load(reference, first, lane)));
-  emitWeights(scores, weights, lanes, shifts, sum);
+  emitWeights(scores, weights, columnLanes, lanes, shifts, sum);
 }
 
 /// Weights in paired tiles, and their two sums.
-void AmxEmitter::emitWeights(Value scores, Value weights, ArrayRef<Value> lanes,
-                             ArrayRef<Value> shifts, Value sum) {
-  const Type type = b.vectorOf(b.getF32Type()), bits = b.vectorOf(b.getI32Type());
+void AmxEmitter::emitWeights(Value scores, Value weights, ArrayRef<Value> columnLanes,
+                             ArrayRef<Value> lanes, ArrayRef<Value> shifts, Value sum) {
   const Value first = b.index(0);
   const int64_t queryTiles = cast<MemRefType>(scores.getType()).getDimSize(1) / amxRows;
   SmallVector<Value> sums;
   for (Value buffer : {sum, roundedSum})
     for (Value lane : lanes)
       sums.push_back(b.load(buffer, first, lane));
-
-  // Halves are rounded up: weights are not negative, and ties are rare.
-  const auto rounded = [&](Value weight) -> Value {
-    Value word = arith::AddIOp::create(b, arith::BitcastOp::create(b, bits, weight),
-                                       b.integer(bits, 0x8000));
-    word = arith::AndIOp::create(b, word, b.integer(bits, -0x10000));
-    return arith::BitcastOp::create(b, type, word);
-  };
-  const auto emitPair = [&](Value key, Value row, ValueRange carried) {
-    SmallVector<Value> result(carried);
-    for (auto [j, lane] : llvm::enumerate(lanes)) {
-      Value weight[2], narrow[2];
-      for (int64_t i = 0; i < 2; ++i) {
-        weight[i] =
-            avx512ExponentialOfDifference(b, b.load(scores, b.offset(key, i), lane), shifts[j]);
-        narrow[i] = rounded(weight[i]);
-      }
-      const size_t exact = j, coarse = lanes.size() + j;
-      result[exact] = b.add(result[exact], b.add(weight[0], weight[1]));
-      result[coarse] = b.add(result[coarse], b.add(narrow[0], narrow[1]));
-      Value tile = arith::AddIOp::create(b, row, lane);
-      Value words = vector::BitCastOp::create(b, VectorType::get({amxDepth}, b.getBF16Type()),
-                                              pair(b, narrow[0], narrow[1]));
-      b.store(words, weights, tile, first);
-    }
-    return result;
-  };
   sums = b.loop(first, b.index(program.blockKV), amxDepth, sums, [&](Value key, ValueRange sums) {
     // The paired tiles of these keys; those of a vector of queries start at its lane's number.
     Value row = arith::DivUIOp::create(b, key, b.index(amxDepth));
     row = arith::MulIOp::create(b, row, b.index(queryTiles * amxRows));
-    return b.loop(first, b.index(amxRows), 1, sums, [&](Value number, ValueRange sums) {
+    return b.loop(first, b.index(amxRows), 1, sums, [&](Value number, ValueRange carried) {
+      SmallVector<Value> sums(carried);
       Value distance = arith::MulIOp::create(b, number, b.index(2));
-      return emitPair(arith::AddIOp::create(b, key, distance),
-                      arith::AddIOp::create(b, row, number), sums);
+      Value pairKey = arith::AddIOp::create(b, key, distance);
+      Value pairRow = arith::AddIOp::create(b, row, number);
+      for (auto [j, lane] : llvm::enumerate(columnLanes)) {
+        SmallVector<Value> pair;
+        for (int64_t i = 0; i < 2; ++i)
+          pair.push_back(avx512ExponentialOfDifference(
+              b, b.load(scores, b.offset(pairKey, i), lane), shifts[j]));
+        emitPair(pair, weights, arith::AddIOp::create(b, pairRow, lane), sums[j],
+                 sums[lanes.size() + j]);
+      }
+      return sums;
     });
   });
   for (auto [j, lane] : llvm::enumerate(lanes)) {
     b.store(sums[j], sum, first, lane);
     b.store(sums[lanes.size() + j], roundedSum, first, lane);
   }
+}
+
+void AmxEmitter::emitPair(ArrayRef<Value> weights, Value buffer, Value row, Value &exact,
+                          Value &rounded) {
+  const Type type = b.vectorOf(b.getF32Type()), bits = b.vectorOf(b.getI32Type());
+  // Halves are rounded up: weights are not negative, and ties are rare.
+  const auto round = [&](Value weight) -> Value {
+    Value word = arith::AddIOp::create(b, arith::BitcastOp::create(b, bits, weight),
+                                       b.integer(bits, 0x8000));
+    word = arith::AndIOp::create(b, word, b.integer(bits, -0x10000));
+    return arith::BitcastOp::create(b, type, word);
+  };
+  Value narrow[] = {round(weights[0]), round(weights[1])};
+  exact = b.add(exact, b.add(weights[0], weights[1]));
+  rounded = b.add(rounded, b.add(narrow[0], narrow[1]));
+  Value words = vector::BitCastOp::create(b, VectorType::get({amxDepth}, b.getBF16Type()),
+                                          pair(b, narrow[0], narrow[1]));
+  b.store(words, buffer, row, b.index(0));
 }
 
 /// Multiplies each row of a buffer.
@@ -222,6 +242,8 @@ void AmxEmitter::scale(Value buffer, ArrayRef<Value> lanes, ArrayRef<Value> fact
 }
 
 void AmxEmitter::endLoop(AmxLoop loop) {
+  if (isWoven(loop))
+    endWovenLoop(loop);
   Value sum = homes.bufferOf(loop.step.getSum());
   const Type type = b.vectorOf(b.getF32Type());
   b.loop(b.index(0), b.index(cast<MemRefType>(sum.getType()).getDimSize(1)), b.shape.lanes,

@@ -14,12 +14,19 @@
 //   exact sum. Only one sum leaves the loop, the exact one: the accumulator is multiplied by the
 //   ratio of the two at the end.
 //
+// A block is emitted in one of two ways. *Serial*: its scores, their maximum, its weights, its part
+// of the output, one after another. *Woven*: weights of this block, while the unit for tiles
+// multiplies the values of the block before and the first keys of what comes next. That does not
+// wait for the block's maximum: weights refer to the reference from before. Where their sum shows
+// that this was too low, or where there is no reference yet, scores and weights of the block are
+// computed again, serially.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TILEWRIGHT_COMPILER_CONVERSION_TILETOVECTOR_AMXEMITTER_H
 #define TILEWRIGHT_COMPILER_CONVERSION_TILETOVECTOR_AMXEMITTER_H
 
-#include "compiler/Conversion/TileToVector/AmxTiles.h"
+#include "compiler/Conversion/TileToVector/AmxStream.h"
 
 namespace tilewright {
 
@@ -48,14 +55,52 @@ private:
   /// Sums of rounded weights.
   mlir::Value roundedSum;
 
-  llvm::SmallVector<mlir::Value> positionOf(tile::LoadOp load);
-  mlir::Value keysOf(AmxLoop loop);
-  void emitSoftmax(AmxLoop loop, mlir::Value scores, mlir::Value weights, mlir::Value lane,
-                   int64_t vectors);
-  void emitWeights(mlir::Value scores, mlir::Value weights, llvm::ArrayRef<mlir::Value> lanes,
-                   llvm::ArrayRef<mlir::Value> shifts, mlir::Value sum);
+  /// A block of keys, by its number, for some of the queries.
+  struct Unit {
+    mlir::Value block, lane;
+    int64_t queries;
+  };
+
+  int64_t queries(AmxLoop loop) const;
+  mlir::Value packedAt(mlir::Value packed, tile::LoadOp load, mlir::Value block);
+  mlir::Value queriesOf(AmxLoop loop, Unit unit);
+  void emitScores(AmxLoop loop, Unit unit, mlir::Value scores);
+  void emitOutput(AmxLoop loop, Unit unit, mlir::Value weights);
+  void emitScoresAndWeights(AmxLoop loop, Unit unit, mlir::Value weights);
+  void emitSoftmax(AmxLoop loop, Unit unit, mlir::Value scores, mlir::Value weights,
+                   mlir::Value lane, int64_t vectors);
+  void emitWeights(mlir::Value scores, mlir::Value weights, llvm::ArrayRef<mlir::Value> columnLanes,
+                   llvm::ArrayRef<mlir::Value> lanes, llvm::ArrayRef<mlir::Value> shifts,
+                   mlir::Value sum);
+  /// A pair of keys' weights for one vector of queries, to a row of a paired tile; adds to the sum
+  /// of the exact ones and to that of the rounded ones.
+  void emitPair(llvm::ArrayRef<mlir::Value> weights, mlir::Value buffer, mlir::Value row,
+                mlir::Value &exact, mlir::Value &rounded);
   void scale(mlir::Value buffer, llvm::ArrayRef<mlir::Value> lanes,
              llvm::ArrayRef<mlir::Value> factors);
+
+  // AmxWeave.cpp. Each ring has two halves, which successive groups or units use in turns.
+
+  /// Scores of two groups of keys, and weights of two units.
+  mlir::Value scoreRing, weightRing;
+
+  llvm::StringRef whyNotWoven(AmxLoop loop) const;
+  bool isWoven(AmxLoop loop) const { return whyNotWoven(loop).empty(); }
+  int64_t unitQueries(AmxLoop loop) const;
+  int64_t groups() const;
+  Unit unitAt(AmxLoop loop, mlir::Value number);
+  std::pair<mlir::Value, mlir::Value> unitBounds(AmxLoop loop);
+  mlir::Value weightsOf(AmxLoop loop, mlir::Value unit);
+  mlir::Value scoresOf(AmxLoop loop, mlir::Value group);
+  void beginWovenLoop(AmxLoop loop);
+  void emitWovenBlock(AmxLoop loop);
+  void emitWovenUnit(AmxLoop loop, mlir::Value number);
+  void endWovenLoop(AmxLoop loop);
+  mlir::Value isReady(AmxLoop loop, Unit unit);
+  mlir::Value emitWovenWeights(AmxLoop loop, mlir::Value number, Unit unit, Unit previous,
+                               Unit next);
+  void appendScores(AmxStream &stream, AmxLoop loop, Unit unit, mlir::Value first,
+                    mlir::Value scores);
 };
 
 } // namespace tilewright

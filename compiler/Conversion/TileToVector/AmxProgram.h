@@ -41,13 +41,12 @@ struct AmxProgram {
   /// Arguments [batch, kv_heads, key_length, width] of the function.
   mlir::Value key, value;
   int64_t blockKV, headDim, valueDim;
-  /// Temporary tensors [batch, kv_heads, block, ...]: values as tiles of V^T; keys padded with
-  /// zeros to whole tiles, where they are not read in place.
+  /// Temporary tensors [batch, kv_heads, block, ...]: keys as rows padded with zeros to whole
+  /// tiles, values as tiles of V^T.
   mlir::Value packedKey, packedValue;
 
   int64_t depthTiles() const { return llvm::divideCeil(headDim, amxDepth); }
   int64_t valueTiles() const { return llvm::divideCeil(valueDim, amxRows); }
-  bool packsKeys() const { return headDim % amxDepth != 0; }
 
   const AmxLoop *find(mlir::Operation *loop) const {
     auto found = loops.find(loop);

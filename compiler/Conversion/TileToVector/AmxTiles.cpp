@@ -98,7 +98,7 @@ struct TileRegisters {
     return amx::TileLoadOp::create(b, operandType(), product.a, ValueRange{row, column});
   }
   Value loadB(int64_t k, Value j) {
-    Value row = b.offset(at(j), k * product.columns * amxRows);
+    Value row = b.offset(at(j), k * product.pitch * amxRows);
     return amx::TileLoadOp::create(b, operandType(), product.b, ValueRange{row, b.index(0)});
   }
 
@@ -210,9 +210,8 @@ void tilewright::emitPacking(VectorBuilder &b, const AmxProgram &program, const 
     return emitView(b, scalars.lookup(tensor), {position[0], position[1], first},
                     RankedTensorType::get({rows, width}, b.getBF16Type()));
   };
-  if (program.packsKeys())
-    emitPaddedCopy(b, rowsOf(program.key, program.headDim, firstKey, program.blockKV),
-                   packedBlock(b, scalars.lookup(program.packedKey), position));
+  emitPaddedCopy(b, rowsOf(program.key, program.headDim, firstKey, program.blockKV),
+                 packedBlock(b, scalars.lookup(program.packedKey), position));
 
   Value packed = packedBlock(b, scalars.lookup(program.packedValue), position);
   const int64_t width = program.valueTiles() * amxRows;

@@ -37,11 +37,12 @@ void emitPairedTiles(VectorBuilder &builder, mlir::Value buffer, int64_t depth, 
 using TilePosition =
     llvm::function_ref<std::pair<mlir::Value, mlir::Value>(mlir::Value i, int64_t k)>;
 
-/// A product of `rows` x `depth` tiles, read from memory at `position`, with paired tiles, into
-/// scratch [rows * 16][columns * 16] of f32: added to what is there, or in its place.
+/// A product of `rows` x `depth` tiles, read from memory at `position`, with paired tiles, `pitch`
+/// of which have the same depth, into scratch [rows * 16][columns * 16] of f32: added to what is
+/// there, or in its place.
 struct TileProduct {
   mlir::Value a, b, c;
-  int64_t rows, columns, depth;
+  int64_t rows, columns, depth, pitch;
   bool accumulates;
 };
 void emitTileProduct(VectorBuilder &builder, const TileProduct &product, TilePosition position);
@@ -49,7 +50,7 @@ void emitTileProduct(VectorBuilder &builder, const TileProduct &product, TilePos
 /// Copies rows of bf16 to `buffer`, whose further columns and rows become zero.
 void emitPaddedCopy(VectorBuilder &builder, View view, mlir::Value buffer);
 
-/// Packs the values and, where the program does not read them in place, the keys of one block.
+/// Packs the keys and values of one block.
 /// `position` is its batch, head and number.
 void emitPacking(VectorBuilder &builder, const AmxProgram &program, const mlir::IRMapping &scalars,
                  mlir::ValueRange position);

@@ -18,7 +18,13 @@ static constexpr double coefficients[] = {0.69315131180026917507, 0.240164450201
                                           0.0018671299794448821712};
 
 Value tilewright::avx512ExponentialOfDifference(VectorBuilder &b, Value larger, Value smaller) {
-  const Type type = larger.getType();
+  Value difference = b.subtract(larger, smaller);
+  return avx512ExponentialBase2(
+      b, b.multiply(difference, b.real(larger.getType(), 1.4426950408889634074)))[0];
+}
+
+SmallVector<Value> tilewright::avx512ExponentialBase2(VectorBuilder &b, ArrayRef<Value> x) {
+  const Type type = x[0].getType();
   const auto real = [&](double value) { return b.real(type, value); };
   // Both keep their source where a mask bit is 0, and none is; the rounding is the current one.
   Value zeros = real(0), all = b.integer(b.getIntegerType(16), -1),
@@ -26,14 +32,21 @@ Value tilewright::avx512ExponentialOfDifference(VectorBuilder &b, Value larger, 
   const auto call = [&](StringRef name, ValueRange operands) {
     return LLVM::CallIntrinsicOp::create(b, type, b.getStringAttr(name), operands).getResult(0);
   };
-  Value x = b.multiply(b.subtract(larger, smaller), real(1.4426950408889634074));
   // 9: the fraction above the next lower integer, without an exception for inexactness.
-  Value fraction = call("llvm.x86.avx512.mask.reduce.ps.512",
-                        {x, b.integer(b.getI32Type(), 9), zeros, all, rounding});
-  Value sum = real(coefficients[4]);
+  const auto fractions = llvm::map_to_vector(x, [&](Value x) -> Value {
+    return call("llvm.x86.avx512.mask.reduce.ps.512",
+                {x, b.integer(b.getI32Type(), 9), zeros, all, rounding});
+  });
+  SmallVector<Value> results(x.size(), real(coefficients[4]));
+  const auto addMultiplied = [&](double coefficient) {
+    for (auto [sum, fraction] : llvm::zip_equal(results, fractions))
+      sum = b.multiplyAdd(sum, fraction, real(coefficient));
+  };
   for (int i = 3; i >= 0; --i)
-    sum = b.multiplyAdd(sum, fraction, real(coefficients[i]));
-  sum = b.multiplyAdd(sum, fraction, real(1));
+    addMultiplied(coefficients[i]);
+  addMultiplied(1);
   // Times two to the power of the next lower integer.
-  return call("llvm.x86.avx512.mask.scalef.ps.512", {sum, x, zeros, all, rounding});
+  for (auto [sum, x] : llvm::zip_equal(results, x))
+    sum = call("llvm.x86.avx512.mask.scalef.ps.512", {sum, x, zeros, all, rounding});
+  return results;
 }

@@ -119,7 +119,10 @@ INSTANTIATE_TEST_SUITE_P(Amx, AmxWidths,
                                          WidthCase{192, 128, "block_q=16,block_kv=32"},
                                          WidthCase{5, 3, "block_q=40,block_kv=96"},
                                          WidthCase{288, 16, "block_q=1,block_kv=32"},
-                                         WidthCase{16, 24, "block_q=130,block_kv=320"}));
+                                         WidthCase{16, 24, "block_q=130,block_kv=320"},
+                                         WidthCase{64, 64, "block_q=64,block_kv=128"},
+                                         WidthCase{64, 64, "block_q=48,block_kv=32", false},
+                                         WidthCase{32, 80, "block_q=32,block_kv=160"}));
 
 TEST(Amx, MasksAndScores) {
   const Case::Shape shape{
@@ -179,6 +182,19 @@ TEST(Amx, ScoresThatGrowWithTheKey) {
   }
 }
 
+TEST(Amx, ScoresThatJump) {
+  // Weights that refer to a reference from before would be far too large, or infinite.
+  std::optional<Kernels> kernels;
+  for (const double jump : {7.0, 15.0, 60.0, 200.0, 1e7}) {
+    Case aCase = makeCase({.queries = 64, .keys = 256, .d = 16, .dv = 16});
+    aCase.scalar("jump", expression::Type::Real, jump)
+        .score("k == 150 + q % 64 ? s + jump : k >= 230 ? s - jump : s");
+    if (!kernels)
+      kernels.emplace(aCase, "block_q=64,block_kv=32");
+    kernels->expectRight(aCase);
+  }
+}
+
 TEST(Amx, OneKeyWithAllTheWeight) {
   // The weight of the key that q picks is rounded, and the sum it is divided by with it.
   Case aCase = makeCase({.queries = 64, .keys = 256, .d = 16, .dv = 16});
@@ -224,14 +240,14 @@ TEST(Amx, HiddenKeysMayBeAnything) {
   expectRightWithAmx(aCase.mask("k % 2 == 0"));
 }
 
-TEST(Amx, WorkspaceHoldsValuesAndKeysThatAreNoWholeTiles) {
+TEST(Amx, WorkspaceHoldsKeysAndValuesInWholeTiles) {
   const auto bytesFor = [](int64_t d, int64_t dv, int64_t queries) {
     const Case aCase = makeCase({.queries = 1, .keys = 1, .d = d, .dv = dv});
     Result<Kernel> kernel = emulated(aCase, "block_q=64,block_kv=64");
     return static_cast<int64_t>(*kernel->workspaceSize({2, 6, 3, queries, 1000}));
   };
   // 1000 keys are 16 blocks; up to 63 bytes more to start at a cache line.
-  EXPECT_EQ(bytesFor(64, 64, 1000), 2 * 3 * 16 * 64 * 64 * 2 + 63);
+  EXPECT_EQ(bytesFor(64, 64, 1000), 2 * 3 * 16 * 64 * (64 + 64) * 2 + 63);
   EXPECT_EQ(bytesFor(80, 72, 1000), 2 * 3 * 16 * 64 * (96 + 80) * 2 + 63);
 }
 

@@ -41,6 +41,8 @@ public:
         multiply(product);
       else if (auto call = dyn_cast<LLVM::CallIntrinsicOp>(op))
         call.replaceAllUsesWith(ValueRange{replace(call)});
+      else if (auto pin = dyn_cast<LLVM::InlineAsmOp>(op))
+        pin.replaceAllUsesWith(pin.getOperands());
       else
         return;
       done.push_back(op);

@@ -1,5 +1,7 @@
 """Compares operations on AMX tiles in vector code with the instructions in assembly: tile-instructions.py
-CODE.mlir CODE.s. A tile that is spilled or moved shows as loads and stores that nobody wrote."""
+CODE.mlir CODE.s. A tile that is spilled or moved shows as loads and stores that nobody wrote; of vectors
+llc says itself what it spills. Of straight code with products and exponentials, says how finely they
+alternate: the most tile instructions in a row, and the most exponentials."""
 import re
 import sys
 
@@ -10,5 +12,15 @@ for operation, instruction in [("tile_mulf", "tdpbf16ps"), ("tile_load", "tilelo
     emitted = len(re.findall(rf"^\s+{instruction}\b", assembly, re.M))
     print(f"{operation}: {written} written, {emitted} emitted")
 for function in re.split(r"^(?=\w+:)", assembly, flags=re.M):
-    if "tdpbf16ps" in function:
-        print(f"{function.split(':')[0]}: {len(re.findall(r'ldtilecfg', function))} ldtilecfg")
+    if "tdpbf16ps" not in function:
+        continue
+    print(f"{function.split(':')[0]}: {len(re.findall(r'ldtilecfg', function))} ldtilecfg, "
+          f"{len(re.findall(r'64-byte (?:Folded )?Spill', function))} spilled vectors")
+    for block in re.split(r"^\.L\w+:|^\s+j\w+\s", function, flags=re.M):
+        if "tdpbf16ps" not in block or "vscalefps" not in block:
+            continue
+        kinds = "".join("t" if name.startswith("t") else "e" for name in
+                        re.findall(r"^\s+(tdpbf16ps|tileload|tilestored|tilezero|vscalefps)", block, re.M))
+        print(f"woven: {block.count('tdpbf16ps')} products, {kinds.count('e')} exponentials, "
+              f"at most {max(map(len, re.findall('t+', kinds)))} and "
+              f"{max(map(len, re.findall('e+', kinds)))} in a row")
