@@ -56,9 +56,9 @@ def ConvertTileToVector : Pass<"convert-tile-to-vector", "::mlir::ModuleOp"> {
     `lanes` is the number of f32 in a vector; a tile of the micro-kernel is `rows` broadcasts by
     `vectors` vectors.
 
-    With `amx`, the recurrence of attention in bf16 runs on AMX: a phase of its own packs values, and
-    keys of a width that is no multiple of 32, into the workspace, where all blocks of queries find
-    them. Remarks say what keeps a program in bf16 from it.
+    With `amx`, the recurrence of attention in bf16 runs on AMX: a phase of its own packs keys
+    and values into the workspace, where all blocks of queries find them. Products of one block and
+    exponentials of another alternate. Remarks say what keeps a program in bf16 from either.
   }];
   let options = [
     Option<"lanes", "lanes", "unsigned", "8", "f32 elements of one vector: 4, 8 or 16">,

@@ -39,7 +39,7 @@
 // TILES: tile_mulf: 16 written, 16 emitted
 // TILES: tile_load: 20 written, 20 emitted
 // TILES: tile_store: 8 written, 8 emitted
-// TILES: step_2: 1 ldtilecfg, 0 spilled vectors
+// TILES: step_2: 1 ldtilecfg
 // TILES-NOT: woven
 
 // WITHOUT-NOT: amx.
