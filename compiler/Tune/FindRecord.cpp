@@ -14,6 +14,11 @@ FoundRecord tilewright::findRecord(std::string_view text, const TuningKey &key) 
   FoundRecord found;
   size_t wrong = 0;
   std::string reason;
+  const auto ignore = [&](std::string why) {
+    if (wrong++ == 0)
+      reason = std::move(why);
+  };
+  const std::string beginning = beginningOfLine(key);
   // npos + 1 is 0, so that without an end of a line nothing is left.
   text = text.substr(0, text.rfind('\n') + 1);
   while (!text.empty() && !found.record) {
@@ -21,13 +26,15 @@ FoundRecord tilewright::findRecord(std::string_view text, const TuningKey &key) 
     const size_t start = text.rfind('\n') + 1;
     const std::string_view line = text.substr(start);
     text = text.substr(0, start);
-    if (line.find_first_not_of(" \t\r") == std::string_view::npos)
-      continue;
-    Result<TuningRecord> record = parseTuningRecord(line);
-    if (!record && wrong++ == 0)
-      reason = record.error().message();
-    if (record && record->key == key)
-      found.record = *std::move(record);
+    if (line.starts_with(beginning)) {
+      Result<TuningRecord> record = parseTuningRecord(line);
+      if (record)
+        found.record = *std::move(record);
+      else
+        ignore(record.error().message());
+    } else if (!line.empty() && !line.starts_with(beginningOfAllLines)) {
+      ignore("it does not begin as lines of this version do");
+    }
   }
   if (wrong == 1)
     found.complaint = fmt::format("a line is ignored: {}", reason);

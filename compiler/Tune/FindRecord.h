@@ -17,9 +17,9 @@ struct FoundRecord {
   std::string complaint;
 };
 
-/// The last line of `text` that holds for `key`. Lines are read from the end on, and none that
-/// comes before the one found; empty lines mean nothing, and a line without its end is one that is
-/// being written.
+/// The last line of `text` that holds for `key`. Lines are looked at from the end on, and none that
+/// comes before the one found. Only those that begin as lines for the key do are parsed; lines for
+/// other keys and empty ones mean nothing, nor does a line without its end, which is being written.
 FoundRecord findRecord(std::string_view text, const TuningKey &key);
 
 } // namespace tilewright

@@ -33,26 +33,38 @@ static json::Array toArray(const std::vector<std::string> &texts) {
   return array;
 }
 
+static void writeKey(json::OStream &out, const TuningKey &key) {
+  out.attribute("version", version);
+  out.attribute("target", key.target);
+  out.attributeObject("machine", [&] {
+    out.attribute("features", key.machine.features);
+    out.attribute("level1_bytes", key.machine.level1);
+    out.attribute("level2_bytes", key.machine.level2);
+  });
+  out.attributeObject("problem", [&] {
+    out.attribute("head_dim", key.headDim);
+    out.attribute("value_dim", key.valueDim);
+    out.attribute("dtype", std::string(nameOf(key.dtype)));
+    out.attribute("scores", toArray(key.scores));
+    out.attribute("masks", toArray(key.masks));
+  });
+}
+
+std::string tilewright::beginningOfLine(const TuningKey &key) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  json::OStream out(stream);
+  out.object([&] { writeKey(out, key); });
+  text.back() = ','; // instead of the bracket that ends the object
+  return text;
+}
+
 std::string tilewright::toLine(const TuningRecord &record) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   json::OStream out(stream);
-  const TuningKey &key = record.key;
   out.object([&] {
-    out.attribute("version", version);
-    out.attribute("target", key.target);
-    out.attributeObject("machine", [&] {
-      out.attribute("features", key.machine.features);
-      out.attribute("level1_bytes", key.machine.level1);
-      out.attribute("level2_bytes", key.machine.level2);
-    });
-    out.attributeObject("problem", [&] {
-      out.attribute("head_dim", key.headDim);
-      out.attribute("value_dim", key.valueDim);
-      out.attribute("dtype", std::string(nameOf(key.dtype)));
-      out.attribute("scores", toArray(key.scores));
-      out.attribute("masks", toArray(key.masks));
-    });
+    writeKey(out, record.key);
     out.attribute("schedule", record.schedule);
     out.attribute("time_s", record.seconds);
     out.attribute("default_schedule", record.defaultSchedule);

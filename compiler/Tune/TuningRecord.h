@@ -33,6 +33,13 @@ struct TuningRecord {
 /// A line of JSON, with its end.
 std::string toLine(const TuningRecord &record);
 
+/// How every line for a key begins: a key is compared as text, since parsing a thousand lines takes
+/// ten times as long as all the rest of a lookup.
+std::string beginningOfLine(const TuningKey &key);
+
+/// What all lines of this version begin with.
+inline constexpr std::string_view beginningOfAllLines = "{\"version\":1,\"target\":\"";
+
 /// Reads a line, which is hostile until checked. Refused: one that is too long or nests too deep,
 /// is no JSON, is of another version, lacks a field or has one that is unknown here, since that
 /// might say when the others do not hold. Whether the schedule is legal is for the compiler to say.

@@ -157,8 +157,9 @@ TEST_F(MeasuredScheduleTest, RubbishIsSaidAndIgnored) {
   ASSERT_TRUE(appendToTuningFile(options.tuning, "{\"version\":2}\n"));
   const Compilation compilation = compiled();
   EXPECT_EQ(compilation.schedule(), "block_q=64,block_kv=64,stages=3");
-  EXPECT_THAT(remarksOf(compilation),
-              Contains(HasSubstr("a line is ignored: it is not of version 1")));
+  EXPECT_THAT(
+      remarksOf(compilation),
+      Contains(HasSubstr("a line is ignored: it does not begin as lines of this version do")));
 }
 
 TEST_F(MeasuredScheduleTest, ServesThisProcessorToo) {

@@ -62,12 +62,29 @@ TEST(FindRecordTest, IgnoresALineThatIsStillBeingWritten) {
 
 TEST(FindRecordTest, SaysWhichLinesItIgnored) {
   const std::string good = toLine(recordOf("block_q=8"));
-  const FoundRecord one = findRecord(good + "\n \r\nrubbish\n", keyOf());
+  const FoundRecord one = findRecord(good + "\nrubbish\n", keyOf());
   EXPECT_EQ(one.record->schedule, "block_q=8");
-  EXPECT_THAT(one.complaint, HasSubstr("a line is ignored: "));
-  const FoundRecord two = findRecord(good + "rubbish\n[]\n", keyOf());
+  EXPECT_EQ(one.complaint, "a line is ignored: it does not begin as lines of this version do");
+  std::string later = toLine(recordOf("block_q=16"));
+  later.replace(later.find("\"date\""), 6, "\"day\"");
+  const FoundRecord two = findRecord(good + "{\"version\":2}\n" + later, keyOf());
   EXPECT_EQ(two.record->schedule, "block_q=8");
-  EXPECT_EQ(two.complaint, "2 lines are ignored, the last of them because: it is no object");
+  EXPECT_EQ(two.complaint,
+            "2 lines are ignored, the last of them because: the line has the unknown field 'day'");
+}
+
+TEST(FindRecordTest, WhatALineForAnotherKeySaysMeansNothing) {
+  std::string other = toLine(recordOf("block_q=16", /*headDim=*/128));
+  other.replace(other.find("\"date\""), 6, "\"day\"");
+  EXPECT_EQ(findRecord(other, keyOf()).complaint, "");
+  EXPECT_NE(findRecord(other, keyOf(128)).complaint, "");
+}
+
+TEST(FindRecordTest, LinesBeginWithTheirKey) {
+  const std::string line = toLine(recordOf("block_q=8"));
+  EXPECT_TRUE(line.starts_with(beginningOfLine(keyOf())));
+  EXPECT_TRUE(line.starts_with(beginningOfAllLines));
+  EXPECT_TRUE(line.substr(beginningOfLine(keyOf()).size()).starts_with("\"schedule\":"));
 }
 
 TEST(FindRecordTest, DoesNotReadOnBeforeTheLineFound) {

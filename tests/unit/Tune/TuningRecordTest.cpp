@@ -42,10 +42,6 @@ TEST(TuningRecordTest, ComesBackAsItWasWritten) {
   EXPECT_EQ(read->date, "2026-11-30");
 }
 
-TEST(TuningRecordTest, MayBeSpacedAsOneLikes) {
-  EXPECT_EQ(refusal(" " + altered("\"version\":1,", "\"version\" : 1 , ")), "accepted");
-}
-
 TEST(TuningRecordTest, RefusesWhatIsNoJson) {
   EXPECT_THAT(refusal("block_q=64"), HasSubstr("value"));
   EXPECT_EQ(refusal("[1]"), "it is no object");
