@@ -6,12 +6,15 @@
 
 #include <tilewright/c/tilewright.h>
 
+#include "lib/Image/KernelArgument.h"
 #include "lib/Support/MakeError.h"
 #include "runtime/CInterface.h"
 
 #include <tilewright/runtime.h>
 
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -69,10 +72,19 @@ static Status assign(std::map<std::string, Value, std::less<>> &values, const En
                      size_t count, std::string_view field, Convert convert) {
   if (!list && count != 0)
     return invalidArgument("{} is NULL, and there are said to be {} of them", field, count);
+  if (count > maxArguments)
+    return invalidArgument("{} has {} entries; no kernel takes more than {}", field, count,
+                           maxArguments);
   const std::span entries(list, count);
-  for (const Entry &entry : entries) {
+  for (size_t i = 0; i < count; ++i) {
+    const Entry &entry = entries[i];
     if (!entry.name)
       return invalidArgument("an entry of {} has the name NULL", field);
+    const auto isNamesake = [&](const Entry &other) {
+      return std::string_view(other.name) == entry.name;
+    };
+    if (std::ranges::any_of(entries.first(i), isNamesake))
+      return invalidArgument("{} has '{}' twice", field, entry.name);
     Result<Value> value = convert(entry);
     if (!value)
       return value.error();
@@ -87,9 +99,6 @@ static Status assign(std::map<std::string, Value, std::less<>> &values, const En
       return std::ranges::none_of(entries,
                                   [&](const Entry &entry) { return value.first == entry.name; });
     });
-  if (values.size() != count)
-    return invalidArgument("{} has {} entries, and only {} different names", field, count,
-                           values.size());
   return {};
 }
 
@@ -132,9 +141,20 @@ static Status convert(const tilewright_arguments &given, Arguments &arguments) {
 }
 
 static Result<std::vector<std::byte>> readFile(const char *path) {
-  const std::unique_ptr<FILE, int (*)(FILE *)> file(std::fopen(path, "rb"), &std::fclose);
+  // A FIFO without a writer would be waited for.
+  const int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  const std::unique_ptr<FILE, int (*)(FILE *)> file(
+      descriptor < 0 ? nullptr : fdopen(descriptor, "rb"), &std::fclose);
   if (!file)
+    return systemError("'{}': {}", path, std::strerror(errno));
+  struct stat facts;
+  if (fstat(descriptor, &facts) != 0)
     return systemError("{}: {}", path, std::strerror(errno));
+  if (!S_ISREG(facts.st_mode))
+    return invalidArgument("{} is no kernel image: it is {}, and not a regular file", path,
+                           S_ISDIR(facts.st_mode) ? "a folder" : "a pipe, a socket or a device");
+  if (facts.st_size == 0)
+    return invalidArgument("{} is no kernel image: it is empty", path);
   std::vector<std::byte> bytes;
   std::array<std::byte, 1 << 16> block;
   while (const size_t count = std::fread(block.data(), 1, block.size(), file.get())) {

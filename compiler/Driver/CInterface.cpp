@@ -19,11 +19,16 @@ static Result<DType> toDType(tilewright_dtype dtype, std::string_view field) {
   return static_cast<DType>(dtype);
 }
 
+/// Of a list in a problem: a count that is none is refused before memory is read.
+constexpr size_t maxEntries = 4096;
+
 /// Calls `take` with each of `count` entries and stops at the first error.
 template <typename T, typename Take>
 static Status forEach(const T *entries, size_t count, std::string_view field, Take take) {
   if (!entries && count != 0)
     return invalidArgument("{} is NULL, and there are said to be {} of them", field, count);
+  if (count > maxEntries)
+    return invalidArgument("{} has {} entries; the limit is {}", field, count, maxEntries);
   for (const T &entry : std::span(entries, count))
     if (Status taken = take(entry); !taken)
       return taken;

@@ -39,6 +39,9 @@ static Status declare(const Problem &problem, expression::Declarations &declarat
   for (const TensorDeclaration &tensor : problem.tensors) {
     if (Status status = checkNotOwn("tensor", tensor.name); !status)
       return status;
+    if (sizeOf(tensor.dtype) == 0)
+      return invalidArgument("tensor '{}' has dtype {}; dtypes are 0 to {}", tensor.name,
+                             static_cast<int>(tensor.dtype), static_cast<int>(DType::Bool));
     if (tensor.dtype == DType::F64 && problem.dtype != DType::F64)
       return invalidArgument("tensor '{}' is f64, but a problem in {} computes in f32; convert it",
                              tensor.name, nameOf(problem.dtype));

@@ -133,8 +133,19 @@ def _array(kind, items):
     return (kind * len(items))(*items)
 
 
+def _text(text):
+    """As C takes it: UTF-8 that ends at its first NUL, so that there must be none within."""
+    try:
+        encoded = text.encode()
+    except UnicodeEncodeError:
+        raise InvalidArgument(f"{text!r} is no text: it has half a surrogate pair") from None
+    if b"\0" in encoded:
+        raise InvalidArgument(f"{text!r} has a NUL in it")
+    return encoded
+
+
 def _texts(expressions):
-    return _array(ctypes.c_char_p, [text.encode() for text in expressions])
+    return _array(ctypes.c_char_p, [_text(text) for text in expressions])
 
 
 class Kernel:
@@ -144,9 +155,15 @@ class Kernel:
         self.handle = handle
 
     def __del__(self):
-        if self.handle:
+        if getattr(self, "handle", None):
             _library().tilewright_kernel_destroy(self.handle)
             self.handle = None
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
 
 
 @functools.lru_cache(maxsize=256)
@@ -154,23 +171,30 @@ def _compile(target, cpu, schedule, head_dim, value_dim, dtype, out_dtype, lse, 
              scalars, tensors):
     problem = _Problem(
         head_dim, value_dim, dtype, out_dtype, lse, _texts(scores), len(scores), _texts(masks),
-        len(masks), _array(_ScalarDeclaration, [_ScalarDeclaration(n.encode(), r) for n, r in scalars]),
+        len(masks), _array(_ScalarDeclaration, [_ScalarDeclaration(_text(n), r) for n, r in scalars]),
         len(scalars), _array(_TensorDeclaration,
-                             [_TensorDeclaration(n.encode(), d, r) for n, d, r in tensors]),
+                             [_TensorDeclaration(_text(n), d, r) for n, d, r in tensors]),
         len(tensors))
-    options = _CompileOptions(target.encode(), cpu.encode() if cpu else None,
-                              schedule.encode() if schedule else None)
+    options = _CompileOptions(_text(target), _text(cpu) if cpu else None,
+                              _text(schedule) if schedule else None)
     handle = ctypes.c_void_p()
     _check(_library().tilewright_kernel_compile(ctypes.byref(problem), ctypes.byref(options),
                                                 ctypes.byref(handle)))
     return Kernel(handle)
 
 
-@functools.lru_cache(maxsize=64)
 def load(path):
     """The kernel of an image file, for `attention(..., kernel=...)`; each file is read once."""
+    _require(isinstance(path, (str, bytes, os.PathLike)), "path", path, "the name of a file")
+    name = os.fsencode(path)
+    _require(b"\0" not in name, "path", path, "a name without NUL")
+    return _load(name)
+
+
+@functools.lru_cache(maxsize=64)
+def _load(name):
     handle = ctypes.c_void_p()
-    _check(_library().tilewright_kernel_load_file(os.fsencode(path), ctypes.byref(handle)))
+    _check(_library().tilewright_kernel_load_file(name, ctypes.byref(handle)))
     return Kernel(handle)
 
 
@@ -185,6 +209,11 @@ def _dtype(name, tensor):
 def _view(name, tensor):
     if tensor.dim() > MAX_RANK:
         raise InvalidArgument(f"{name} has {tensor.dim()} dimensions; the limit is {MAX_RANK}")
+    if tensor.layout != torch.strided:
+        raise InvalidArgument(f"{name} has layout {tensor.layout}; it must be strided")
+    if tensor.is_neg() or tensor.is_conj():
+        raise InvalidArgument(f"{name} is a view that negates or conjugates what is in its memory; "
+                              "resolve_neg() and resolve_conj() make a plain tensor of it")
     view = _Tensor(tensor.data_ptr(), _dtype(name, tensor), tensor.dim())
     view.shape[:tensor.dim()] = tensor.shape
     view.strides[:tensor.dim()] = tensor.stride()
@@ -226,17 +255,33 @@ def _named(name, values):
     return values
 
 
-def attention(q, k, v, *arguments, **options):
+def _real(name, value):
+    _require(isinstance(value, numbers.Real), name, value, "an int or a float")
+    try:
+        converted = float(value)
+    except OverflowError:
+        converted = None
+    # An int that a double rounds is none that a kernel takes either.
+    _require(converted is not None and (not isinstance(value, numbers.Integral) or converted == value),
+             name, value, "a number that fits")
+    return converted
+
+
+def attention(q, k, v, mask=None, score=None, scalars=None, tensors=None, scale=None,
+              return_lse=False, out=None, schedule=None, kernel=None, threads=0, cpu=None):
     """softmax(score(scale * q k^T) where mask) v, exactly, without the score matrix. Takes what
     prepare() takes and returns out, or (out, lse) with return_lse."""
-    return prepare(q, k, v, *arguments, **options)()
+    return prepare(q, k, v, mask, score, scalars, tensors, scale, return_lse, out, schedule, kernel,
+                   threads, cpu)()
 
 
 def prepare(q, k, v, mask=None, score=None, scalars=None, tensors=None, scale=None,
             return_lse=False, out=None, schedule=None, kernel=None, threads=0, cpu=None):
     """Checks and compiles, and returns a function that launches: each call computes anew from what
-    is then in the tensors and returns the same out, or (out, lse). On a GPU it is queued on the
-    stream that is current at the call.
+    is then in the tensors' memory and returns the same out, or (out, lse). On a GPU it is queued on
+    the stream that is current at the call. The function keeps the tensors' memory; a tensor that is
+    resized, or given other memory, is prepared anew. One launch at a time: all share out and a
+    workspace.
 
     mask, score: an expression or a list of them. scalars: name -> int (an i32) or float (a real).
     tensors: name -> tensor that expressions index. scale: default 1 / sqrt(head_dim). out: where to
@@ -245,15 +290,17 @@ def prepare(q, k, v, mask=None, score=None, scalars=None, tensors=None, scale=No
     cpu: LLVM's name of the processor to compile for, default this machine's.
     """
     scalars, tensors = _named("scalars", scalars), _named("tensors", tensors)
-    for name, value in scalars.items():
-        _require(isinstance(value, numbers.Real), f"scalar {name!r}", value, "an int or a float")
-    _require(scale is None or isinstance(scale, numbers.Real), "scale", scale, "a number")
+    values = {name: _real(f"scalar {name!r}", value) for name, value in scalars.items()}
+    scale = None if scale is None else _real("scale", scale)
+    _require(isinstance(return_lse, bool), "return_lse", return_lse, "True or False")
     _require(kernel is None or isinstance(kernel, Kernel), "kernel", kernel, "what load(path) returns")
     _require(isinstance(threads, int) and 0 <= threads < 2**32, "threads", threads,
              "an int from 0 to 4294967295")
     _require(schedule is None or isinstance(schedule, str), "schedule", schedule,
              "text such as 'block_q=64,block_kv=96'")
     _require(cpu is None or isinstance(cpu, str), "cpu", cpu, "a name such as 'haswell'")
+    for name, value in (("mask", mask), ("score", score), ("schedule", schedule), ("cpu", cpu)):
+        _require(kernel is None or value is None, name, value, "left out with kernel, which has its own")
     device = _check_tensors({"q": q, "k": k, "v": v} | ({"out": out} if out is not None else {})
                             | tensors)
     for name, tensor in (("q", q), ("k", k), ("v", v)):
@@ -281,10 +328,10 @@ def prepare(q, k, v, mask=None, score=None, scalars=None, tensors=None, scale=No
         arguments.lse = ctypes.pointer(lse_view)
     if scale is not None:
         arguments.scale = ctypes.pointer(ctypes.c_double(scale))
-    arguments.scalars = _array(_NamedScalar, [_NamedScalar(n.encode(), x) for n, x in scalars.items()])
+    arguments.scalars = _array(_NamedScalar, [_NamedScalar(_text(n), x) for n, x in values.items()])
     arguments.scalar_count = len(scalars)
     arguments.tensors = _array(_NamedTensor,
-                               [_NamedTensor(n.encode(), _view(n, x)) for n, x in tensors.items()])
+                               [_NamedTensor(_text(n), _view(n, x)) for n, x in tensors.items()])
     arguments.tensor_count = len(tensors)
 
     sizes = _Sizes(q.shape[0], q.shape[1], k.shape[1], q.shape[2], k.shape[2])
@@ -293,10 +340,16 @@ def prepare(q, k, v, mask=None, score=None, scalars=None, tensors=None, scale=No
                                                        ctypes.byref(size)))
     workspace = torch.empty(size.value, dtype=torch.uint8, device=device)
     execution = _Execution(threads, None)
-    memory = ctypes.c_void_p(workspace.data_ptr())
     results = (out, lse) if return_lse else out
+    # Detached, these keep the memory whatever becomes of the tensors.
+    used = [x.detach() for x in (q, k, v, out, *tensors.values())]
+    addresses = [x.data_ptr() for x in used]
+
     def launch():
-        _check(_library().tilewright_kernel_launch(kernel.handle, ctypes.byref(arguments), memory, size,
+        if [x.data_ptr() for x in used] != addresses:
+            raise InvalidArgument("a tensor was resized and has other memory; prepare again")
+        _check(_library().tilewright_kernel_launch(kernel.handle, ctypes.byref(arguments),
+                                                   ctypes.c_void_p(workspace.data_ptr()), size,
                                                    ctypes.byref(execution)))
         return results
 
@@ -305,5 +358,4 @@ def prepare(q, k, v, mask=None, score=None, scalars=None, tensors=None, scale=No
             execution.stream = torch.cuda.current_stream().cuda_stream
             return launch()
 
-    launch.memory = (q, k, v, tensors, workspace)  # lives as long as the function
     return launch_on_gpu if device.type == "cuda" else launch

@@ -26,12 +26,17 @@ constexpr DTypeFacts dtypes[] = {
 };
 } // namespace
 
+/// What a caller may have cast to a DType is not always one.
+static bool isKnown(DType dtype) {
+  return static_cast<size_t>(dtype) < std::size(dtypes);
+}
+
 size_t tilewright::sizeOf(DType dtype) {
-  return dtypes[static_cast<size_t>(dtype)].size;
+  return isKnown(dtype) ? dtypes[static_cast<size_t>(dtype)].size : 0;
 }
 
 std::string_view tilewright::nameOf(DType dtype) {
-  return dtypes[static_cast<size_t>(dtype)].name;
+  return isKnown(dtype) ? dtypes[static_cast<size_t>(dtype)].name : "no dtype";
 }
 
 std::optional<DType> tilewright::parseDType(std::string_view name) {

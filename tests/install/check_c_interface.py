@@ -117,6 +117,19 @@ def main():
                 assert abs(x - y) < 1e-5, (head, row, x, y)
 
     # What a caller does wrong is said in a sentence that names it.
+    arguments.scalars = example._array(example._NamedScalar, [example._NamedScalar(b"window", 3)] * 2)
+    arguments.scalar_count = 2
+    expect_refusal(example, example.InvalidArgument, "scalars has 'window' twice", launch)
+    arguments.scalar_count = 2**64 - 1
+    expect_refusal(example, example.InvalidArgument, "no kernel takes more than 64", launch)
+    arguments.scalar_count = 1
+    with tempfile.TemporaryDirectory() as folder:
+        fifo, empty = os.path.join(folder, "fifo"), os.path.join(folder, "empty")
+        os.mkfifo(fifo)
+        open(empty, "wb").close()
+        expect_refusal(example, example.InvalidArgument, "a pipe, a socket or a device", lambda: example.load(fifo))
+        expect_refusal(example, example.InvalidArgument, "it is empty", lambda: example.load(empty))
+        expect_refusal(example, example.InvalidArgument, "it is a folder", lambda: example.load(folder))
     expect_refusal(example, example.InvalidArgument, "windw", lambda: compile_kernel("k < windw", ()))
     arguments.scalars[0].value = 2.5
     expect_refusal(example, example.InvalidArgument, "scalar 'window' is 2.5", launch)

@@ -6,6 +6,7 @@ Fresh random data each time; a failure prints the seed. Without PyTorch it says 
 """
 
 import argparse
+import gc
 import math
 import os
 import random
@@ -90,6 +91,27 @@ def check_views():
     assert tilewright.attention(lonely, k, v).shape == lonely.shape
 
 
+def check_prepared_launches():
+    q, k, v = torch.randn(3, 1, 2, 9, 8)
+    values = torch.randn(9)
+    bias = {"bias": values.clone()}
+    launch = tilewright.prepare(q, k, v, score="s + bias[k]", tensors=bias)
+    expected = tilewright.attention(q, k, v, score="s + bias[k]", tensors=bias)
+    bias.clear()  # what was given is kept
+    gc.collect()
+    assert torch.equal(launch(), expected)
+    q.mul_(2)
+    assert torch.equal(launch(), tilewright.attention(q, k, v, score="s + bias[k]",
+                                                      tensors={"bias": values}))
+    q.resize_(1, 2, 9000, 8)
+    try:
+        launch()
+    except tilewright.InvalidArgument as error:
+        assert "prepare again" in str(error)
+    else:
+        raise AssertionError("a launch on memory that is gone was not refused")
+
+
 def expect_refusal(kind, text, *tensors, **options):
     try:
         tilewright.attention(*tensors, **options)
@@ -108,7 +130,18 @@ def check_refusals():
     expect_refusal(wrong, "scalar 'window' is 'a'; it must be an int or a float", q, k, v,
                    mask="q < window", scalars={"window": "a"})
     expect_refusal(wrong, "mask is 3; it must be", q, k, v, mask=3)
-    expect_refusal(wrong, "scale is 'a'; it must be a number", q, k, v, scale="a")
+    expect_refusal(wrong, "has a NUL in it", q, k, v, mask="k <= q\0 && q - k < 3")
+    expect_refusal(wrong, "has a NUL in it", q, k, v, schedule="block_q=8\0x")
+    expect_refusal(wrong, "it has half a surrogate pair", q, k, v, mask="\ud800")
+    expect_refusal(wrong, "scalar 'x' is 9007199254740993; it must be a number that fits", q, k, v,
+                   mask="k < x", scalars={"x": 2**53 + 1})
+    expect_refusal(wrong, "it must be a number that fits", q, k, v, scale=10**400)
+    expect_refusal(wrong, "return_lse is 'no'; it must be True or False", q, k, v, return_lse="no")
+    expect_refusal(wrong, "q has layout torch.sparse_coo; it must be strided", q.to_sparse(), k, v)
+    expect_refusal(wrong, "resolve_neg()", torch._neg_view(q), k, v)
+    expect_refusal(wrong, "resolve_neg()", q, k, v, score="s + t[h]",
+                   tensors={"t": torch.complex(torch.randn(4), torch.randn(4)).conj().imag})
+    expect_refusal(wrong, "scale is 'a'; it must be an int or a float", q, k, v, scale="a")
     expect_refusal(wrong, "threads is -1; it must be", q, k, v, threads=-1)
     expect_refusal(wrong, "kernel is 'a.twk'; it must be what load(path) returns", q, k, v, kernel="a.twk")
     expect_refusal(wrong, "4 query heads are not a multiple of 3 kv heads", q, k[:, :3], v[:, :3])
@@ -121,6 +154,13 @@ def check_refusals():
                    tensors={"slope": torch.randn(3)})
     expect_refusal(wrong, "out overlaps value", q, k, v, out=v)
     expect_refusal(unsupported, "q requires a gradient", q.clone().requires_grad_(), k, v)
+    for path, text in ((3, "path is 3; it must be the name of a file"), ("a\0b", "a name without NUL")):
+        try:
+            tilewright.load(path)
+        except wrong as error:
+            assert text in str(error), error
+        else:
+            raise AssertionError(f"was not refused: {text}")
     try:
         tilewright.load("no-such-file.twk")
     except tilewright.Error as error:
@@ -141,6 +181,7 @@ def main():
     torch.set_num_threads(1)  # its idle threads spin, and ours need the processors
     check_values()
     check_views()
+    check_prepared_launches()
     check_refusals()
     print("attention on PyTorch's tensors is what PyTorch computes")
 

@@ -22,10 +22,11 @@ namespace tilewright {
 /// The element types that tensors have. Bool is one byte, 0 or 1.
 enum class DType : uint8_t { F64, F32, F16, BF16, I64, I32, U8, Bool };
 
-/// Bytes of one element.
+/// Bytes of one element; 0 of a number that is none of the enum's.
 TILEWRIGHT_EXPORT size_t sizeOf(DType dtype);
 
-/// The spelling used in options, messages and JSON: "f32", "bf16", "bool", ...
+/// The spelling used in options, messages and JSON: "f32", "bf16", "bool", ...; "no dtype" of a
+/// number that is none.
 TILEWRIGHT_EXPORT std::string_view nameOf(DType dtype);
 
 /// The inverse of nameOf; nothing for an unknown name.
