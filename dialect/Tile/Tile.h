@@ -28,8 +28,8 @@ namespace tilewright::tile {
 /// The attribute of attn.forward that says how to cut it into tiles.
 inline constexpr llvm::StringLiteral scheduleAttribute = "tile.schedule";
 
-/// The attribute of a forall whose tiles have few rows: a CPU puts their columns on the lanes of its
-/// vectors, and not their rows.
+/// The attribute of a forall whose tiles have few rows: a CPU puts their columns on the lanes of
+/// its vectors, and not their rows.
 inline constexpr llvm::StringLiteral columnsOnLanesAttribute = "tile.columns_on_lanes";
 
 /// Limits of a schedule's block sizes, for verifiers and for options.

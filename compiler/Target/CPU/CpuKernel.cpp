@@ -32,7 +32,7 @@ using RunItemWithWorkspace = void(void *const *arguments, MemRefDescriptor *work
                                   int64_t item);
 
 /// Above this an item does not run on the caller's thread, whose stack may be small.
-constexpr int64_t maxScratchOnCaller = int64_t{128} << 10;
+constexpr int64_t maxScratchOnCaller = int64_t{256} << 10;
 
 llvm::Expected<std::unique_ptr<llvm::orc::ObjectLayer>>
 createLinkingLayer(llvm::orc::ExecutionSession &session) {
