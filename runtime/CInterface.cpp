@@ -146,7 +146,7 @@ static Result<std::vector<std::byte>> readFile(const char *path) {
   const std::unique_ptr<FILE, int (*)(FILE *)> file(
       descriptor < 0 ? nullptr : fdopen(descriptor, "rb"), &std::fclose);
   if (!file)
-    return systemError("'{}': {}", path, std::strerror(errno));
+    return systemError("{}: {}", path, std::strerror(errno));
   struct stat facts;
   if (fstat(descriptor, &facts) != 0)
     return systemError("{}: {}", path, std::strerror(errno));

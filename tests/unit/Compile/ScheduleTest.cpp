@@ -83,8 +83,9 @@ TEST(Schedule, TheDefaultFollowsTheRegisterTileAndTheWidth) {
   EXPECT_EQ(defaultCpuSchedule(wide, false, 96, 96), (Schedule{64, 64}));
   EXPECT_EQ(defaultCpuSchedule(wide, false, 96, 97), (Schedule{128, 64}));
   EXPECT_EQ(defaultCpuSchedule(wide, true, 160, 8), (Schedule{64, 64}));
-  EXPECT_EQ(defaultAmxSchedule(96, 64), (Schedule{64, 64}));
-  EXPECT_EQ(defaultAmxSchedule(64, 128), (Schedule{64, 256}));
+  EXPECT_EQ(defaultAmxSchedule(64, 64), (Schedule{32, 64}));
+  EXPECT_EQ(defaultAmxSchedule(96, 64), (Schedule{32, 32}));
+  EXPECT_EQ(defaultAmxSchedule(64, 128), (Schedule{64, 128}));
   // What a stack of scratch allows.
   EXPECT_EQ(defaultCpuSchedule(target, false, 32768, 32768), (Schedule{8, 8}));
   EXPECT_EQ(defaultCpuSchedule(target, true, 65536, 1), (Schedule{4, 2}));
