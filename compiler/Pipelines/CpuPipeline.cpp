@@ -19,8 +19,9 @@ Schedule tilewright::defaultCpuSchedule(const CpuTarget &target, bool isDouble, 
   // is read of keys and values.
   const int64_t lanes = isDouble ? target.lanes / 2 : target.lanes;
   const int64_t width = std::max(headDim, valueDim);
-  // Very wide heads would take more scratch than a stack holds.
-  const int64_t mostRows = std::max<int64_t>(1, (int64_t(1) << 20) / (width * (isDouble ? 8 : 4)));
+  // Very wide heads would take more scratch than a stack holds: queries, outputs, and in f16 and
+  // bf16 keys and values too, each with so many rows, and scores, come to less than 4 MiB.
+  const int64_t mostRows = std::max<int64_t>(1, (int64_t(7) << 17) / (width * (isDouble ? 8 : 4)));
   const int64_t groups = target.lanes == 16 && width > 96 ? 2 : 1;
   return {.blockQ = std::min(lanes * target.vectors * groups, std::max(lanes, mostRows)),
           .blockKV = std::min<int64_t>(64, mostRows)};

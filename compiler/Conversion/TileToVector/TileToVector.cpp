@@ -214,7 +214,9 @@ struct TileToVector : tilewright::impl::ConvertTileToVectorBase<TileToVector> {
       return failure();
     if (*bytes > maxScratchBytes)
       return program.emitError() << "needs " << *bytes << " bytes of scratch; the limit is "
-                                 << maxScratchBytes << ", so block_q or block_kv must be smaller";
+                                 << maxScratchBytes
+                                 << "; smaller blocks take less, down to one vector of "
+                                    "queries and one key";
     item->setAttr("tilewright.scratch_bytes", b.getI64IntegerAttr(*bytes));
     b.setLoc(function.getLoc());
     func::ReturnOp::create(b);

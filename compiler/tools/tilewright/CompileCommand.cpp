@@ -71,6 +71,12 @@ Result<int> tool::runCompile(const Options &options) {
                            "or choose another --emit");
   if (!options.compile.name.empty() && stage != Stage::Object && stage != Stage::Header)
     return invalidArgument("--name is for --emit=obj and --emit=header");
+  const ProblemOptions &problem = options.problem;
+  if (problem.file && problem.from.value_or(Stage::Attn) != Stage::Attn &&
+      (problem.headDim || problem.dtype || problem.outDType || !problem.functions.empty()))
+    return invalidArgument("--from={} leaves nothing to state of the problem: leave out "
+                           "--head-dim, --dtype, --out-dtype, --mask, --score and --preset",
+                           nameOf(*problem.from));
   if (options.emit && *stage < options.problem.from.value_or(Stage::Attn))
     return invalidArgument("--emit={} lies before --from={}", nameOf(*stage),
                            nameOf(*options.problem.from));

@@ -419,6 +419,8 @@ Result<Options> tool::parseOptions(std::span<const char *const> arguments) {
     if (Status parsed = parseOption(*arg, options); !parsed)
       return parsed.error();
   }
+  if (options.subcommand == Subcommand::Run && seen.contains(OPT_budget) && !options.emulate)
+    return invalidArgument("--budget limits an emulated run; --emulate is missing");
   if (!options.subcommand && options.problem.file)
     return invalidArgument(
         "'{}': a subcommand comes first: compile, run, bench, tune, explain or emulate",

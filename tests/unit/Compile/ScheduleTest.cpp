@@ -87,6 +87,6 @@ TEST(Schedule, TheDefaultFollowsTheRegisterTileAndTheWidth) {
   EXPECT_EQ(defaultAmxSchedule(96, 64), (Schedule{32, 32}));
   EXPECT_EQ(defaultAmxSchedule(64, 128), (Schedule{64, 128}));
   // What a stack of scratch allows.
-  EXPECT_EQ(defaultCpuSchedule(target, false, 32768, 32768), (Schedule{8, 8}));
-  EXPECT_EQ(defaultCpuSchedule(target, true, 65536, 1), (Schedule{4, 2}));
+  EXPECT_EQ(defaultCpuSchedule(target, false, 32768, 32768), (Schedule{8, 7}));
+  EXPECT_EQ(defaultCpuSchedule(target, true, 65536, 1), (Schedule{4, 1}));
 }
