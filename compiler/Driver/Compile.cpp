@@ -109,33 +109,38 @@ static Status checkFirstStage(const Lowering &lowering, Stage from) {
                          names.back());
 }
 
+/// The stage that only has such an operation, if there is one.
+static std::optional<Stage> stageOf(Operation *op) {
+  if (isa<scf::ForallOp>(op))
+    return Stage::Tile;
+  if (isa<LLVM::LLVMFuncOp>(op))
+    return Stage::NVVM;
+  return llvm::StringSwitch<std::optional<Stage>>(op->getName().getDialectNamespace())
+      .Case("attn", Stage::Attn)
+      .Case("tile", Stage::Tile)
+      .Case("sm", Stage::SM)
+      .Default(std::nullopt);
+}
+
 /// Refused: a program whose operations say that it is of another stage.
 static Status checkIsOfStage(ModuleOp module, Stage from) {
-  std::optional<Stage> seen;
   Operation *evidence = nullptr;
   module.walk([&](Operation *op) {
-    std::optional<Stage> stage =
-        llvm::StringSwitch<std::optional<Stage>>(op->getName().getDialectNamespace())
-            .Case("attn", Stage::Attn)
-            .Case("tile", Stage::Tile)
-            .Case("sm", Stage::SM)
-            .Default(std::nullopt);
-    if (isa<scf::ForallOp>(op))
-      stage = Stage::Tile;
-    if (isa<LLVM::LLVMFuncOp>(op))
-      stage = Stage::NVVM;
-    if (!stage || evidence)
-      return;
-    seen = stage;
+    if (!stageOf(op))
+      return WalkResult::advance();
     evidence = op;
+    return WalkResult::interrupt();
   });
-  if (!evidence && from != Stage::Vector)
-    return invalidArgument("from is {}, and the program has no operation of that stage",
-                           nameOf(from));
-  if (!evidence || seen == from)
+  if (!evidence)
+    return from == Stage::Vector
+               ? Status()
+               : invalidArgument("from is {}, and the program has no operation of that stage",
+                                 nameOf(from));
+  if (stageOf(evidence) == from)
     return {};
   return invalidArgument("from is {}, and the program is of stage {}: it has the operation '{}'",
-                         nameOf(from), nameOf(*seen), evidence->getName().getStringRef().str());
+                         nameOf(from), nameOf(*stageOf(evidence)),
+                         evidence->getName().getStringRef().str());
 }
 
 /// The blocks are chosen from stage tile on, but not yet what follows.
