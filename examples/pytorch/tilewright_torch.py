@@ -149,10 +149,17 @@ def _texts(expressions):
 
 
 class Kernel:
-    """A kernel of the C interface, destroyed with this object."""
+    """A kernel of the C interface, destroyed with this object. load() makes them."""
 
-    def __init__(self, handle):
-        self.handle = handle
+    def __init__(self, *_):
+        # What is no handle would be used as one, by code that cannot tell.
+        raise InvalidArgument("a Kernel is not made by hand; load(path) returns one")
+
+    @classmethod
+    def _owning(cls, handle):
+        kernel = cls.__new__(cls)
+        kernel.handle = handle
+        return kernel
 
     def __del__(self):
         if getattr(self, "handle", None):
@@ -180,7 +187,7 @@ def _compile(target, cpu, schedule, head_dim, value_dim, dtype, out_dtype, lse, 
     handle = ctypes.c_void_p()
     _check(_library().tilewright_kernel_compile(ctypes.byref(problem), ctypes.byref(options),
                                                 ctypes.byref(handle)))
-    return Kernel(handle)
+    return Kernel._owning(handle)
 
 
 def load(path):
@@ -195,7 +202,7 @@ def load(path):
 def _load(name):
     handle = ctypes.c_void_p()
     _check(_library().tilewright_kernel_load_file(name, ctypes.byref(handle)))
-    return Kernel(handle)
+    return Kernel._owning(handle)
 
 
 def _dtype(name, tensor):

@@ -154,9 +154,11 @@ def check_refusals():
                    tensors={"slope": torch.randn(3)})
     expect_refusal(wrong, "out overlaps value", q, k, v, out=v)
     expect_refusal(unsupported, "q requires a gradient", q.clone().requires_grad_(), k, v)
-    for path, text in ((3, "path is 3; it must be the name of a file"), ("a\0b", "a name without NUL")):
+    for function, argument, text in ((tilewright.load, 3, "path is 3; it must be the name of a file"),
+                                     (tilewright.load, "a\0b", "a name without NUL"),
+                                     (tilewright.Kernel, "x", "load(path) returns one")):
         try:
-            tilewright.load(path)
+            function(argument)
         except wrong as error:
             assert text in str(error), error
         else:
