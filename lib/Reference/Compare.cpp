@@ -31,7 +31,6 @@ Errors tilewright::reference::measure(std::span<const double> computed,
   assert(computed.size() == right.size() && "arrays of different lengths");
   Errors errors;
   double squares = 0, rightSquares = 0;
-  int64_t count = 0;
   for (size_t i = 0; i < right.size(); ++i) {
     errors.misplaced += !sameKind(computed[i], right[i]);
     if (!std::isfinite(computed[i]) || !std::isfinite(right[i]))
@@ -40,10 +39,10 @@ Errors tilewright::reference::measure(std::span<const double> computed,
     errors.maxAbs = std::max(errors.maxAbs, difference);
     squares += difference * difference;
     rightSquares += right[i] * right[i];
-    ++count;
+    ++errors.count;
   }
   if (squares > 0) {
-    errors.rms = std::sqrt(squares / static_cast<double>(count));
+    errors.rms = std::sqrt(squares / static_cast<double>(errors.count));
     errors.relative = rightSquares > 0 ? std::sqrt(squares / rightSquares)
                                        : std::numeric_limits<double>::infinity();
   }
@@ -128,7 +127,9 @@ Result<Comparison> tilewright::reference::compare(const Problem &problem, const 
     result.baseline = measure(yardstick->o, reference.o);
   }
   result.o = measure(gather(o, reference.rows), reference.o);
-  result.relativeLimit = std::max(1.5 * result.baseline.relative, unit);
+  const double spread =
+      std::exp(4 / std::sqrt(static_cast<double>(std::max<int64_t>(1, result.o.count))));
+  result.relativeLimit = std::max(1.5 * spread * result.baseline.relative, unit);
   result.maxAbsLimit = 4 * std::max(result.baseline.maxAbs, unit * largestFinite(problem.v));
 
   if (lse) {

@@ -14,9 +14,14 @@
 // The limits, with `unit` from the inputs' dtype: 1.25 * 2^-9 (bf16), 1.25 * 2^-12
 // (f16), 4 * 2^-24 (f32), 1e-12 (f64, where the baseline's errors count as 0):
 //
-//   O    relative <= max(1.5 * baseline's relative, unit)
+//   O    relative <= max(1.5 * exp(4 / sqrt(n)) * baseline's relative, unit)
 //        maxAbs   <= 4 * max(baseline's maxAbs, unit * max|v|), v over finite elements
 //   LSE  |error|  <= limit * max(1, row's largest |score|), limit 1e-5 (f64: 1e-12)
+//
+// The two rms of O are estimates from n elements. Were both results of one quality,
+// the logarithm of their ratio would still spread around 0, with a deviation of
+// 1 / sqrt(n); exp(4 / sqrt(n)) allows four of them. That is 2.7 for 16 elements,
+// 1.13 for a thousand, 1.004 for a million.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,6 +36,7 @@ struct Errors {
   double maxAbs = 0;
   double rms = 0;
   double relative = 0;
+  int64_t count = 0;     // elements over which these were measured
   int64_t misplaced = 0; // NaN, infinity or a finite value where the reference has another kind
 };
 

@@ -146,6 +146,28 @@ TEST(Compare, NaNAndInfinityMustBeInTheirPlaces) {
   EXPECT_EQ(comparison.o.misplaced, 1);
 }
 
+/// A result `factor` times as far from the right one as the baseline is, in its rms.
+static Comparison timesTheBaseline(double factor, int64_t heads) {
+  // Means of many values: the errors of a sum, and nothing of the output's rounding.
+  const Case c({.keys = 500, .d = 1, .heads = heads, .kvHeads = heads}, noise(1), noise(2),
+               noise(3));
+  const Output right = c.run();
+  Result<Output> yardstick = baseline(c.problem, right.rows, DType::F32, 1);
+  EXPECT_TRUE(yardstick);
+  const Array o = makeArray(DType::F32, {1, heads, 1, 1}, [&](int64_t h) {
+    const auto i = static_cast<size_t>(h);
+    return right.o[i] + factor * (yardstick->o[i] - right.o[i]);
+  });
+  return *compare(c.problem, right, o.view, std::nullopt, 1);
+}
+
+TEST(Compare, FewElementsMayBeFurtherOffThanMany) {
+  EXPECT_TRUE(timesTheBaseline(3, 16).passed);
+  EXPECT_FALSE(timesTheBaseline(5, 16).passed);
+  EXPECT_TRUE(timesTheBaseline(1.6, 2000).passed);
+  EXPECT_FALSE(timesTheBaseline(1.8, 2000).passed);
+}
+
 TEST(Compare, OnlyTheReferencesRowsAreRead) {
   const Case c = someCase(DType::F32);
   Result<Output> right = forward(c.problem, {4, 11}, 1);
