@@ -11,19 +11,29 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 using namespace tilewright;
 
 AtomicFile::~AtomicFile() {
   if (descriptor >= 0)
     close(descriptor);
-  if (exists)
+  if (!temporary.empty())
     unlink(temporary.c_str());
+}
+
+/// Where a chain of symbolic links ends; the file there need not exist.
+static std::string followLinks(std::filesystem::path path) {
+  constexpr int maxLinks = 40; // as in Linux
+  std::error_code error;
+  for (int i = 0; i < maxLinks && std::filesystem::is_symlink(path, error); ++i)
+    path = path.parent_path() / std::filesystem::read_symlink(path, error);
+  return path.string();
 }
 
 Error AtomicFile::failure() const {
@@ -32,23 +42,23 @@ Error AtomicFile::failure() const {
 
 Status AtomicFile::create() {
   struct stat facts;
-  if (stat(path.c_str(), &facts) == 0) {
-    if (!S_ISREG(facts.st_mode))
-      return invalidArgument("{}: cannot write: exists and is not a regular file", path);
-    // A symbolic link stays one; the file it leads to is replaced.
-    if (char *resolved = realpath(path.c_str(), nullptr)) {
-      target = resolved;
-      std::free(resolved);
-    }
+  const bool exists = stat(path.c_str(), &facts) == 0;
+  if (!exists && errno != ENOENT)
+    return failure();
+  if (exists && !S_ISREG(facts.st_mode)) {
+    descriptor = open(path.c_str(), O_WRONLY | O_CLOEXEC); // of a folder it fails
+    return descriptor < 0 ? failure() : Status();
   }
+  target = followLinks(path);
   static std::atomic<unsigned> serial = 0;
+  std::string name;
   do {
-    temporary = fmt::format("{}.{}.{}.tmp", target, getpid(), serial++);
-    descriptor = open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    name = fmt::format("{}.{}.{}.tmp", target, getpid(), serial++);
+    descriptor = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   } while (descriptor < 0 && errno == EEXIST);
   if (descriptor < 0)
     return failure();
-  exists = true;
+  temporary = std::move(name);
   return {};
 }
 
@@ -64,11 +74,13 @@ Status AtomicFile::write(std::string_view bytes) {
 }
 
 Status AtomicFile::commit() {
-  if (fsync(descriptor) != 0)
+  const bool renames = !temporary.empty();
+  if (renames && fsync(descriptor) != 0)
     return failure();
-  const int closed = close(std::exchange(descriptor, -1));
-  if (closed != 0 || std::rename(temporary.c_str(), target.c_str()) != 0)
+  if (close(std::exchange(descriptor, -1)) != 0)
     return failure();
-  exists = false;
+  if (renames && std::rename(temporary.c_str(), target.c_str()) != 0)
+    return failure();
+  temporary.clear();
   return {};
 }

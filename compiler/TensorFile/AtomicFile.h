@@ -16,7 +16,9 @@ namespace tilewright {
 
 /// Writes beside `path` under a name of its own; commit() syncs the bytes to disk and then renames.
 /// Without a successful commit() nothing is left, and a file that was at `path` stays as it was.
-/// Every error names the path. A path that exists and is no regular file is refused.
+/// Symbolic links stay links: what is written or made is the file that they lead to. A device or a
+/// pipe (/dev/null, /dev/stdout) is not replaced but written to, at once. A folder is refused.
+/// Every error names the path.
 class AtomicFile {
 public:
   explicit AtomicFile(std::string path) : path(std::move(path)), target(this->path) {}
@@ -33,9 +35,8 @@ private:
 
   std::string path;
   std::string target;
-  std::string temporary;
+  std::string temporary; // empty until there is one, and for what is written to directly
   int descriptor = -1;
-  bool exists = false;
 };
 
 } // namespace tilewright

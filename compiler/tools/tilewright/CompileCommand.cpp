@@ -32,9 +32,11 @@ static bool isText(std::optional<Stage> stage) {
   return stage && *stage != Stage::Object && *stage != Stage::Cubin;
 }
 
-/// Whether a header is written beside an object, under the object's name.
+/// Whether a header is written beside an object, under the object's name. A device or a pipe is no
+/// file that something could be beside.
 static bool writesHeader(const Options &options, std::optional<Stage> stage) {
-  return stage == Stage::Object && options.output && *options.output != "-";
+  return stage == Stage::Object && options.output && *options.output != "-" &&
+         !llvm::sys::fs::is_other(*options.output);
 }
 
 /// The path of an object's header. Refused: one where there is a file that is something else.

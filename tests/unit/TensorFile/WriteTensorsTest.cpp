@@ -14,9 +14,12 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <fcntl.h>
 #include <filesystem>
 #include <numeric>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 using namespace tilewright;
 using testing::ElementsAre;
@@ -171,7 +174,7 @@ TEST(WriteTensors, FailureNamesPathAndReasonAndLeavesNothing) {
 
   const Status directory = writeNpy(folder / "", view);
   ASSERT_FALSE(directory);
-  EXPECT_THAT(directory.error().message(), HasSubstr("not a regular file"));
+  EXPECT_EQ(directory.error().message(), folder / "" + ": cannot write: Is a directory");
   EXPECT_TRUE(folder.names().empty());
 }
 
@@ -204,6 +207,39 @@ TEST(WriteTensors, ASymbolicLinkStaysOne) {
   ASSERT_TRUE(writeNpy(folder / "link.npy", TensorView(&byte, DType::U8, {1})));
   EXPECT_TRUE(std::filesystem::is_symlink(folder / "link.npy"));
   EXPECT_EQ(folder.contents("real.npy").substr(0, 6), "\x93NUMPY");
+}
+
+TEST(WriteTensors, ALinkToNothingMakesWhatItLeadsTo) {
+  TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "there");
+  std::filesystem::create_symlink("there/second.npy", folder / "first.npy");
+  std::filesystem::create_symlink(folder / "real.npy", folder / "there/second.npy");
+  uint8_t byte = 3;
+  ASSERT_TRUE(writeNpy(folder / "first.npy", TensorView(&byte, DType::U8, {1})));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "first.npy"));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "there/second.npy"));
+  EXPECT_EQ(folder.contents("real.npy").substr(0, 6), "\x93NUMPY");
+
+  std::filesystem::create_symlink("loop.npy", folder / "loop.npy");
+  EXPECT_EQ(writeNpy(folder / "loop.npy", TensorView(&byte, DType::U8, {1})).error().message(),
+            folder / "loop.npy" + ": cannot write: Too many levels of symbolic links");
+}
+
+TEST(WriteTensors, DevicesAndPipesAreWrittenTo) {
+  TemporaryFolder folder;
+  uint8_t byte = 3;
+  const TensorView view(&byte, DType::U8, {1});
+  EXPECT_TRUE(writeNpy("/dev/null", view));
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
+  const int reader = open((folder / "pipe").c_str(), O_RDONLY | O_NONBLOCK);
+  EXPECT_TRUE(writeNpy(folder / "pipe", view));
+  char start[6] = {};
+  EXPECT_EQ(read(reader, start, 6), 6);
+  EXPECT_EQ(std::string_view(start, 6), "\x93NUMPY");
+  close(reader);
+  EXPECT_THAT(folder.names(), ElementsAre("pipe"));
 }
 
 } // namespace
