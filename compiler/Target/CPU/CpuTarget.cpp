@@ -11,6 +11,7 @@
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Support/TargetSelect.h>
+#include <llvm/TargetParser/AArch64TargetParser.h>
 #include <llvm/TargetParser/Host.h>
 #include <llvm/TargetParser/Triple.h>
 
@@ -53,6 +54,8 @@ Subtarget subtargetFor(const llvm::Triple &triple, llvm::StringRef cpu, llvm::St
 /// A subtarget that has the name and can run 64-bit code, or nothing. The list of all names is
 /// searched since making a subtarget of an unknown one prints a warning.
 Subtarget findProcessor(const llvm::Triple &triple, llvm::StringRef cpu) {
+  if (triple.isAArch64()) // where names that stand for others (apple-m1) are in a list of their own
+    cpu = llvm::AArch64::resolveCPUAlias(cpu);
   Subtarget any = subtargetFor(triple, "generic", "");
   if (!any || llvm::none_of(any->getAllProcessorDescriptions(),
                             [&](const auto &known) { return cpu == known.Key; }))
@@ -85,7 +88,8 @@ bool hostCanRun(const llvm::MCSubtargetInfo &subtarget) {
   // On AArch64 LLVM reports what it finds and says nothing of what it did not look for, so that
   // only the same name is safe.
   if (subtarget.getTargetTriple().isAArch64())
-    return subtarget.getCPU() == "generic" || subtarget.getCPU() == llvm::sys::getHostCPUName();
+    return subtarget.getCPU() == "generic" ||
+           subtarget.getCPU() == llvm::AArch64::resolveCPUAlias(llvm::sys::getHostCPUName());
   llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
   return llvm::all_of(subtarget.getAllProcessorFeatures(), [&](const auto &feature) {
     // What the processor is not asked about is tuning, or common to all that run 64-bit code.

@@ -14,6 +14,7 @@
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/Path.h>
 
+#include <filesystem>
 #include <unistd.h>
 
 using namespace tilewright;
@@ -35,8 +36,9 @@ static bool isText(std::optional<Stage> stage) {
 /// Whether a header is written beside an object, under the object's name. A device or a pipe is no
 /// file that something could be beside.
 static bool writesHeader(const Options &options, std::optional<Stage> stage) {
+  std::error_code error;
   return stage == Stage::Object && options.output && *options.output != "-" &&
-         !llvm::sys::fs::is_other(*options.output);
+         !std::filesystem::is_other(*options.output, error);
 }
 
 /// The path of an object's header. Refused: one where there is a file that is something else.

@@ -46,7 +46,8 @@ INSTANTIATE_TEST_SUITE_P(All, NamedProcessor,
                                          NamedCase{"sapphirerapids", "x86_64-", 16, 4, 6},
                                          NamedCase{"znver4", "x86_64-", 16, 4, 6},
                                          NamedCase{"neoverse-v1", "aarch64-", 4, 4, 6},
-                                         NamedCase{"cortex-a76", "aarch64-", 4, 4, 6}));
+                                         NamedCase{"cortex-a76", "aarch64-", 4, 4, 6},
+                                         NamedCase{"apple-m1", "aarch64-", 4, 4, 6}));
 
 TEST(CpuTarget, AmxIsAFeatureAndNotAName) {
   for (const auto &[cpu, amx] : {std::pair("sapphirerapids", true),
