@@ -134,8 +134,8 @@ static Status checkIsOfStage(ModuleOp module, Stage from) {
   if (!evidence)
     return from == Stage::Vector
                ? Status()
-               : invalidArgument("from is {}, and the program has no operation of that stage",
-                                 nameOf(from));
+               : invalidArgument("from is {}, and the program has no operation of the dialect {}",
+                                 nameOf(from), from == Stage::NVVM ? "llvm" : nameOf(from));
   if (stageOf(evidence) == from)
     return {};
   return invalidArgument("from is {}, and the program is of stage {}: it has the operation '{}'",

@@ -286,12 +286,20 @@ Result<KernelImage> readPayload(std::span<const std::byte> bytes) {
   return image;
 }
 
+std::string hexadecimal(std::string_view bytes) {
+  std::string text;
+  for (const unsigned char byte : bytes)
+    text += fmt::format(" {:02x}", byte);
+  return text;
+}
+
 /// The payload, once everything around it is right.
 Result<std::span<const std::byte>> unwrap(std::span<const std::byte> bytes) {
   const std::string_view start(reinterpret_cast<const char *>(bytes.data()),
                                std::min(bytes.size(), image::magic.size()));
   if (!image::magic.starts_with(start))
-    return invalidArgument("it is none: it does not begin with the bytes that one begins with");
+    return invalidArgument("it is none: one begins with the bytes{}, and this with{}",
+                           hexadecimal(image::magic), hexadecimal(start));
   if (bytes.size() < image::headerBytes)
     return invalidArgument("it is truncated: it has {} bytes, and the header alone has {}",
                            bytes.size(), image::headerBytes);

@@ -77,13 +77,6 @@ static Status parseName(const Arg &arg, std::optional<T> &result,
 }
 
 /// A name of any target; the compiler says which of them the one at hand has.
-static Status parseStageName(const Arg &arg, std::optional<Stage> &result) {
-  return parseName(
-      arg, result, parseStage,
-      "attn, tile, vector, llvm, asm or obj, and for a GPU attn, tile, sm, nvvm, llvm, "
-      "ptx, cubin or sass");
-}
-
 static Status parseText(const Arg &arg, std::string &result, std::string_view wanted) {
   result = arg.getValue();
   return result.empty() ? wrongValue(arg, wanted) : Status();
@@ -245,7 +238,8 @@ static Status parseOption(const Arg &arg, Options &options) {
   }
 
   case OPT_from:
-    return parseStageName(arg, problem.from);
+    return parseName(arg, problem.from, parseStage,
+                     "attn, tile or vector, and for a GPU attn, tile, sm, nvvm or ptx");
   case OPT_target:
     options.target = options.compile.target = value;
     return {};
@@ -261,7 +255,9 @@ static Status parseOption(const Arg &arg, Options &options) {
     options.remarks = true;
     return {};
   case OPT_emit:
-    return parseStageName(arg, options.emit);
+    return parseName(arg, options.emit, parseStage,
+                     "attn, tile, vector, llvm, asm, obj or header, and for a GPU attn, tile, sm, "
+                     "nvvm, llvm, ptx, cubin or sass");
   case OPT_name:
     return parseText(arg, options.compile.name, "what the names of C functions begin with");
   case OPT_print_pipeline:

@@ -70,8 +70,9 @@ defm tensor : Value<"tensor", "NAME=FILE[:ENTRY]",
 defm scale : Value<"scale", "X", "factor of the scores; default 1/sqrt(D), used when a kernel runs",
                    problem_group, problems>;
 
-defm from : Value<"from", "STAGE", "what FILE holds: attn (default) or a later stage",
-                  compile_group, compiled>;
+defm from : Value<"from", "STAGE",
+                  "what FILE holds: attn (default), tile or vector, and for a GPU attn, tile, "
+                  "sm, nvvm or ptx", compile_group, compiled>;
 defm target : Value<"target", "NAME", "what to compile for: cpu (default) or sm_90a", compile_group, problems>;
 defm cpu : Value<"cpu", "NAME", "processor by LLVM's name (haswell, x86-64); default: this machine",
                  compile_group, compiled>;

@@ -55,6 +55,11 @@ static Result<TensorView> loadInput(const std::string &option, const std::string
     return invalidArgument("{} is {}; it must have rank 4: [{}]", option, view.describe(),
                            layout == Layout::BHTD ? "batch, heads, length, width"
                                                   : "batch, length, heads, width");
+  if (view.shape[3] > 1 && view.strides[3] != 1) // which only this order of files can do
+    return invalidArgument(
+        "{} is in Fortran order, and kernels read rows of the width without gaps: "
+        "save numpy.ascontiguousarray() of it",
+        option);
   tensors.storage.push_back(*std::move(tensor));
   return inOrder(view, layout);
 }

@@ -112,7 +112,7 @@ TEST(Compile, AProgramOfAnotherStageIsToldByItsOperations) {
   EXPECT_THAT(refusal(compileText(textOf(cpu, Stage::Attn), Stage::Tile, portable)),
               testing::StartsWith("from is tile, and the program is of stage attn"));
   EXPECT_EQ(refusal(compileText(textOf(cpu, Stage::Vector), Stage::Tile, portable)),
-            "from is tile, and the program has no operation of that stage");
+            "from is tile, and the program has no operation of the dialect tile");
 }
 
 TEST(Compile, TheProblemIsKnownHoweverItCame) {

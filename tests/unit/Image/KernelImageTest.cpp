@@ -149,7 +149,10 @@ TEST(KernelImage, IsRefusedWhenNewer) {
               HasSubstr("version 3, which is newer than what this build reads (2)"));
   bytes[8] = 1;
   EXPECT_THAT(whyRefused(bytes), HasSubstr("version 1, and this build reads 2"));
-  EXPECT_THAT(whyRefused("#!/bin/sh\necho hello\n"), HasSubstr("kernel image: it is none"));
+  EXPECT_THAT(
+      whyRefused("#!/bin/sh\necho hello\n"),
+      HasSubstr("kernel image: it is none: one begins with the bytes 89 54 57 4b 0d 0a 1a 0a, "
+                "and this with 23 21 2f 62 69 6e 2f 73"));
 }
 
 TEST(KernelImage, IsReadOrRefusedWhateverItsPayload) {

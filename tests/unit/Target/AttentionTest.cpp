@@ -234,6 +234,14 @@ TEST(Attention, HugeFiniteScores) {
   }
 }
 
+TEST(Attention, ScoresOverflowInTheOrderThatTheyAreWrittenIn) {
+  const auto scored = [](const char *score) {
+    return run(Case({.keys = 5, .d = 4}, constant(1), constant(1), position).score(score)).o.at(0);
+  };
+  EXPECT_THAT(scored("s * 1e38 * 1e38 * 1e-38 * 1e-38"), IsNan());
+  EXPECT_NEAR(scored("s * 1e38 * 1e-38 * 1e38 * 1e-38"), 2, 1e-6);
+}
+
 TEST(Attention, ABiasOfFinfoMinEverywhereGivesTheMean) {
   const double lowest = -std::numeric_limits<float>::max();
   const Ran ran = run(Case({.queries = 2, .keys = 5, .d = 4}, noise(1), noise(2), position)

@@ -85,10 +85,12 @@ TEST(Options, RefuseRepeatedMissingAndMalformedValues) {
   EXPECT_EQ(errorOf({"compile", "--scale=nan"}), "--scale is 'nan'; it must be a finite number");
   EXPECT_EQ(errorOf({"compile", "--scale=inf"}), "--scale is 'inf'; it must be a finite number");
   EXPECT_EQ(errorOf({"compile", "--scalar", "w"}), "--scalar is 'w'; it must be NAME=VALUE");
-  EXPECT_EQ(
-      errorOf({"compile", "--from=tiles", "x"}),
-      "--from is 'tiles'; it must be attn, tile, vector, llvm, asm or obj, and for a GPU attn, "
-      "tile, sm, nvvm, llvm, ptx, cubin or sass");
+  EXPECT_EQ(errorOf({"compile", "--from=tiles", "x"}),
+            "--from is 'tiles'; it must be attn, tile or vector, and for a GPU attn, tile, sm, "
+            "nvvm or ptx");
+  EXPECT_EQ(errorOf({"compile", "--emit=tiles"}),
+            "--emit is 'tiles'; it must be attn, tile, vector, llvm, asm, obj or header, and for a "
+            "GPU attn, tile, sm, nvvm, llvm, ptx, cubin or sass");
   EXPECT_EQ(errorOf({"compile", "a.mlir", "b.mlir"}),
             "'a.mlir' and 'b.mlir': one file of IR at most");
   EXPECT_THAT(errorOf({}), HasSubstr("a subcommand is missing"));

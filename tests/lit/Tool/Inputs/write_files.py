@@ -19,8 +19,8 @@ def entry(shape, begin, end):
     return {"dtype": "F32", "shape": shape, "data_offsets": [begin, end]}
 
 
-def npy(name, shape, data, length=None, dtype="<f4"):
-    header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+def npy(name, shape, data, length=None, dtype="<f4", fortran=False):
+    header = f"{{'descr': '{dtype}', 'fortran_order': {fortran}, 'shape': {shape}, }}\n".encode()
     length = len(header) if length is None else length
     (folder / name).write_bytes(b"\x93NUMPY\x02\x00" + struct.pack("<I", length) + header + data)
 
@@ -34,6 +34,7 @@ npy("slopes.npy", (4,), floats(4))
 npy("slopes-f64.npy", (4,), struct.pack("<4d", 0.5, 0.25, 0.125, 0), dtype="<f8")
 npy("rank3.npy", (1, 2, 2), floats(4))
 npy("qkv.npy", (1, 1, 2, 2), floats(4))
+npy("fortran.npy", (1, 1, 2, 2), floats(4), fortran=True)
 
 # Tensor files that end early, or say what is not so.
 safetensors("truncated.safetensors", {"x": entry([4], 0, 16)}, floats(3))
