@@ -65,6 +65,14 @@ struct RegisterTile {
     return result;
   }
 
+  Value firstOf(const Extent &extent) { return extent.begin ? extent.begin : b.index(0); }
+
+  /// Where whole iterations of `step` end, if their number is known at run time only.
+  Value endOfMain(const Extent &extent, int64_t step) {
+    Value length = b.createOrFold<arith::SubIOp>(extent.count, firstOf(extent));
+    return arith::SubIOp::create(b, extent.count, arith::RemUIOp::create(b, length, b.index(step)));
+  }
+
   SmallVector<Value> sumOverDepth(ArrayRef<Value> n, SmallVector<Value> sums) {
     const SmallVector<Value> windows = windowsOf(n);
     const auto loop = [&](Value low, Value high, int64_t count) {
@@ -72,20 +80,19 @@ struct RegisterTile {
                     [&](Value x, ValueRange sums) { return steps(count, windows, x, sums); });
     };
     const int64_t limit = product.depth.limit;
-    const Value count = product.depth.count;
+    const Value count = product.depth.count, first = firstOf(product.depth);
     if (static_cast<int64_t>(n.size()) < rowsFor(vectors))
-      return loop(b.index(0), count ? count : b.index(limit), 1);
+      return loop(first, count ? count : b.index(limit), 1);
     if (!count) {
       const int64_t main = limit / stepsOfIteration * stepsOfIteration;
       if (main > 0)
         sums = loop(b.index(0), b.index(main), stepsOfIteration);
       return steps(limit - main, windows, b.index(main), sums);
     }
-    Value main = b.index(0);
+    Value main = first;
     if (limit >= stepsOfIteration) {
-      main = arith::SubIOp::create(b, count,
-                                   arith::RemUIOp::create(b, count, b.index(stepsOfIteration)));
-      sums = loop(b.index(0), main, stepsOfIteration);
+      main = endOfMain(product.depth, stepsOfIteration);
+      sums = loop(first, main, stepsOfIteration);
     }
     return loop(main, count, 1);
   }
@@ -123,7 +130,7 @@ struct RegisterTile {
   }
 
   SmallVector<Value> allRows(ValueRange carried) {
-    const auto [limit, count, end] = product.rows;
+    const auto [limit, count, begin, end] = product.rows;
     const int64_t rows = rowsFor(vectors);
     SmallVector<Value> result = llvm::to_vector(carried);
     const auto whole = [&](Value n, ValueRange carried) { return tile(rows, n, carried); };
@@ -133,10 +140,10 @@ struct RegisterTile {
         result = b.loop(b.index(0), b.index(main), rows, result, whole);
       return main < limit ? tile(limit - main, b.index(main), result) : result;
     }
-    Value main = b.index(0);
+    Value main = firstOf(product.rows);
     if (limit >= rows) {
-      main = arith::SubIOp::create(b, count, arith::RemUIOp::create(b, count, b.index(rows)));
-      result = b.loop(b.index(0), main, rows, result, whole);
+      main = endOfMain(product.rows, rows);
+      result = b.loop(firstOf(product.rows), main, rows, result, whole);
     }
     result = b.loop(main, count, 1, result,
                     [&](Value n, ValueRange carried) { return tile(1, n, carried); });

@@ -28,7 +28,10 @@ namespace tilewright {
 struct Extent {
   int64_t limit;
   mlir::Value count = nullptr;
-  /// Nobody asks for rows from here on; null for `limit`.
+  /// Where `count` is given, how many at the beginning nobody asks for, at most `count`; null for
+  /// 0.
+  mlir::Value begin = nullptr;
+  /// Nobody asks for those from here on; null for `limit`.
   mlir::Value end = nullptr;
 };
 

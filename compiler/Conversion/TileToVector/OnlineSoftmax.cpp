@@ -14,10 +14,11 @@ using namespace tilewright;
 
 void tilewright::emitSoftmaxStep(VectorBuilder &b, tile::SoftmaxStepOp step, const Homes &homes,
                                  const IRMapping &scalars, tile::MmaOp root, const Product *scores,
-                                 Value reach, QueryGroup group) {
+                                 std::optional<KeyRange> reach, QueryGroup group) {
   const auto type = step.getScores().getType();
   const int64_t vectors = group.vectors;
-  const Value keys = reach ? reach : b.index(type.getDimSize(1));
+  const Value begin = reach && reach->begin ? reach->begin : b.index(0),
+              end = reach ? reach->end : b.index(type.getDimSize(1));
   const auto partOf = [&](Value tile) { return b.slice(homes.bufferOf(tile), group.first); };
   const Value weights = partOf(step.getWeights()), alphas = partOf(step.getAlpha()),
               references = partOf(step.getNewReference()), newSum = partOf(step.getNewSum());
@@ -59,7 +60,7 @@ void tilewright::emitSoftmaxStep(VectorBuilder &b, tile::SoftmaxStepOp step, con
     };
     maximum = emitProduct(b, *scores, group.lane, vectors, start, reference, takeScores);
   } else {
-    maximum = b.loop(b.index(0), keys, 1, reference,
+    maximum = b.loop(begin, end, 1, reference,
                      [&](Value key, ValueRange maxima) { return takeScores(key, {}, maxima); });
   }
 
@@ -84,7 +85,7 @@ void tilewright::emitSoftmaxStep(VectorBuilder &b, tile::SoftmaxStepOp step, con
       b.store(weight, weights, key, lanes[j]);
       return SmallVector<Value>{b.add(carried.front(), weight)};
     };
-    Value total = b.loop(b.index(0), keys, 1, sum[j], takeWeight).front();
+    Value total = b.loop(begin, end, 1, sum[j], takeWeight).front();
     b.store(total, newSum, zeroRow, lanes[j]);
   }
 }

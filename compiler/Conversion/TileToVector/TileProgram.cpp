@@ -292,38 +292,60 @@ private:
       return;
     }
     const auto emitGroup = [&](QueryGroup group) {
-      // Weights that are 0 since nobody in the group sees the key.
-      llvm::DenseMap<Value, Value> reaches;
-      const auto limit = [&](Value count, Value reach) {
-        return count && reach ? arith::MinSIOp::create(b, count, reach).getResult() : count;
-      };
+      const auto reaches = reachesOf(run, group);
       for (Operation *op : run.ops) {
         b.setLoc(op->getLoc());
         if (auto product = dyn_cast<tile::MmaOp>(op)) {
           Product operands = inGroup(products[op], product, group);
-          operands.depth.count = limit(operands.depth.count, reaches.lookup(product.getLhs()));
+          narrow(operands.rows, reaches.lookup(product.getResult()));
+          narrow(operands.depth, reaches.lookup(product.getLhs()));
           emit(product, operands, group);
           continue;
         }
         auto step = cast<tile::SoftmaxStepOp>(op);
-        Value reach;
-        if (llvm::all_of(step.getWeights().getUses(), [&](OpOperand &use) {
-              auto product = dyn_cast<tile::MmaOp>(use.getOwner());
-              return product && isInRun(product) && &use == &product.getLhsMutable();
-            }))
-          reach = reachOfKeys(b, step.getScores(), group, scalars);
-        reaches[step.getWeights()] = reach;
+        const std::optional<KeyRange> reach = reaches.lookup(step.getWeights());
         tile::MmaOp root = homes.productOf(step);
         std::optional<Product> scores;
         if (root) {
           scores = inGroup(products[op], root, group);
-          scores->rows.count = limit(scores->rows.count, reach);
-          scores->rows.end = reach;
+          narrow(scores->rows, reach);
         }
         emitSoftmaxStep(b, step, homes, scalars, root, scores ? &*scores : nullptr, reach, group);
       }
     };
     b.forEachGroup(run.queries(), emitGroup, used.lookup(run.queries()));
+  }
+
+  /// The columns of weights, and of the products that scores come from, that anybody asks for: all
+  /// of them where nothing is known.
+  llvm::DenseMap<Value, std::optional<KeyRange>> reachesOf(const Run &run, QueryGroup group) {
+    const auto isProduct = [&](OpOperand &use) {
+      auto product = dyn_cast<tile::MmaOp>(use.getOwner());
+      return product && &use == &product.getLhsMutable() && llvm::is_contained(run.ops, product);
+    };
+    llvm::DenseMap<Value, std::optional<KeyRange>> reaches;
+    for (Operation *op : run.ops) {
+      auto step = dyn_cast<tile::SoftmaxStepOp>(op);
+      if (!step || !llvm::all_of(step.getWeights().getUses(), isProduct))
+        continue;
+      b.setLoc(op->getLoc());
+      const auto reach = reachOfKeys(b, step.getScores(), group, scalars);
+      reaches[step.getWeights()] = reach;
+      for (Value source : homes.sourcesOf(step.getScores()))
+        if (source.getDefiningOp<tile::MmaOp>() &&
+            llvm::all_of(homes.readersOf(source), [&](Operation *reader) { return reader == op; }))
+          reaches[source] = reach;
+    }
+    return reaches;
+  }
+
+  void narrow(Extent &keys, std::optional<KeyRange> reach) {
+    if (!reach)
+      return;
+    keys.end = reach->end;
+    keys.count = keys.count ? arith::MinSIOp::create(b, keys.count, keys.end) : keys.end;
+    if (reach->begin)
+      keys.begin = arith::MinSIOp::create(b, reach->begin, keys.count);
   }
 
   /// Finds what is stored in the end, before the first loop, or with columns on lanes before all: a

@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --convert-tile-to-vector --canonicalize --cse | FileCheck %s
 
-// Keys that no query of a group may see are left out of both products and of the weights: how many are
+// Keys that no query of a group may see are left out of both products and of the weights: which are
 // seen at most follows from the comparisons of a mask.
 
 #any = strided<[?, 1], offset: ?>
@@ -11,14 +11,17 @@
 // CHECK: %[[VALUES:.*]] = arith.maxsi
 // CHECK: memref.subview
 
-// k < number, and k <= q + shift for the last of 24 queries.
+// k < number, and k <= q + shift, which is greatest for the last of 24 queries: 23 more than for the
+// first, computed in 32 bits as the program does.
+// CHECK: %[[FIRST:.*]] = arith.index_cast %{{.*}} : index to i32
+// CHECK: %[[SHIFTED:.*]] = arith.addi %[[FIRST]], %{{.*}} : i32
+// CHECK: %[[LIMIT:.*]] = arith.index_cast %[[SHIFTED]] : i32 to index
+// CHECK: %[[LAST:.*]] = arith.addi %[[LIMIT]], %c23
+// CHECK: %[[DISTANCE:.*]] = arith.subi %[[LAST]], %[[K0]]
+// CHECK: %[[SEEN:.*]] = arith.addi %[[DISTANCE]], %c1
 // CHECK: %[[NUMBER:.*]] = arith.index_cast %{{.*}} : i32 to index
 // CHECK: %[[BELOW:.*]] = arith.subi %[[NUMBER]], %[[K0]]
-// CHECK: %[[LAST:.*]] = arith.addi %{{.*}}, %c23
-// CHECK: %[[SHIFTED:.*]] = arith.addi %[[LAST]],
-// CHECK: %[[DISTANCE:.*]] = arith.subi %[[SHIFTED]], %[[K0]]
-// CHECK: %[[SEEN:.*]] = arith.addi %[[DISTANCE]], %c1
-// CHECK: arith.minsi %[[BELOW]], %[[SEEN]]
+// CHECK: arith.minsi %[[SEEN]], %[[BELOW]]
 // CHECK: arith.minsi %{{.*}}, %c48
 // CHECK: %[[REACH:.*]] = arith.maxsi %{{.*}}, %c0
 // CHECK: %[[KEYS:.*]] = arith.minsi %{{.*}}, %[[REACH]]
