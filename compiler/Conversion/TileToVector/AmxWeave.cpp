@@ -64,14 +64,18 @@ static scf::ForOp forOf(AmxLoop loop) {
 // Units, groups and their buffers
 //===----------------------------------------------------------------------===//
 
-/// As few groups as are small enough.
+/// As few groups as are small enough. Paired tiles have 32 keys: a group is half of one or several.
 int64_t AmxEmitter::groups() const {
   const int64_t most = std::gcd(program.blockKV / amxRows, program.valueTiles());
   const int64_t width = program.depthTiles() * amxDepth + program.valueTiles() * amxRows;
-  for (int64_t count = 1; count < most; ++count)
-    if (most % count == 0 && program.blockKV * width * 2 <= count * mostGroupBytes)
-      return count;
-  return most;
+  int64_t groups = 1;
+  for (int64_t count = 2; count <= most && program.blockKV * width * 2 > groups * mostGroupBytes;
+       ++count) {
+    const int64_t keys = program.blockKV / count;
+    if (most % count == 0 && (keys == amxRows || keys % amxDepth == 0))
+      groups = count;
+  }
+  return groups;
 }
 
 /// Two vectors of queries share what is read of keys and values; where their number is odd, as few

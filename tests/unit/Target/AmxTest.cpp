@@ -121,6 +121,7 @@ INSTANTIATE_TEST_SUITE_P(Amx, AmxWidths,
                                          WidthCase{288, 16, "block_q=1,block_kv=32"},
                                          WidthCase{16, 24, "block_q=130,block_kv=320"},
                                          WidthCase{64, 64, "block_q=64,block_kv=128"},
+                                         WidthCase{64, 64, "block_q=32,block_kv=96"},
                                          WidthCase{64, 64, "block_q=48,block_kv=32", false},
                                          WidthCase{32, 80, "block_q=32,block_kv=160"}));
 
