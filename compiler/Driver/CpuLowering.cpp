@@ -68,11 +68,11 @@ public:
 
   std::optional<Machine> machine() const override { return measurable; }
 
-  std::string passesTo(Stage stage, const Schedule &schedule) const override {
+  std::string passesTo(Stage stage, const ParsedProblem *problem,
+                       const Schedule &schedule) const override {
     switch (stage) {
     case Stage::Tile:
-      // Where queries fill less than half of a register tile, columns do better on the lanes.
-      return attnToTilePipeline(schedule, target.lanes, target.lanes * schedule.vectors / 2);
+      return attnToTilePipeline(schedule, target.lanes, fewQueries(*problem, schedule));
     case Stage::Vector:
       return tileToVectorPipeline(target, schedule);
     default:
@@ -136,6 +136,13 @@ public:
   }
 
 private:
+  /// Where queries fill less than half of a register tile, columns do better on the lanes; narrow
+  /// heads on AMX do from one tile of queries on.
+  int64_t fewQueries(const ParsedProblem &problem, const Schedule &schedule) const {
+    const bool isNarrow = std::max(problem.headDim, problem.valueDim) <= 96;
+    return usesAmx(problem) && isNarrow ? target.lanes : target.lanes * schedule.vectors / 2;
+  }
+
   bool usesAmx(const ParsedProblem &problem) const {
     return target.amx && problem.dtype == DType::BF16 &&
            std::max(problem.headDim, problem.valueDim) <= maxAmxWidth;

@@ -115,10 +115,14 @@ std::vector<Stage> Compilation::Implementation::stagesAfter(Stage after) const {
   return stages;
 }
 
+std::string Compilation::Implementation::passesTo(Stage stage) const {
+  return lowering->passesTo(stage, problem ? &*problem : nullptr, schedule);
+}
+
 std::string Compilation::Implementation::pipeline() const {
   std::vector<std::string> passes;
   for (Stage stage : stagesAfter(from))
-    passes.push_back(lowering->passesTo(stage, schedule));
+    passes.push_back(passesTo(stage));
   return fmt::format("builtin.module({})", fmt::join(passes, ","));
 }
 
@@ -147,7 +151,7 @@ Result<std::string> Compilation::Implementation::compute(Stage stage) {
   Result<OwningOpRef<ModuleOp>> module = parse(before);
   if (!module)
     return module.error();
-  if (Status status = runPipeline(**module, lowering->passesTo(stage, schedule)); !status)
+  if (Status status = runPipeline(**module, passesTo(stage)); !status)
     return status.error();
   return printModule(**module);
 }
@@ -173,7 +177,7 @@ Result<ModuleOp> Compilation::Implementation::llvmModule() {
     if (!module)
       return module;
     for (Stage stage : stagesAfter(source))
-      if (Status status = runPipeline(**module, lowering->passesTo(stage, schedule)); !status)
+      if (Status status = runPipeline(**module, passesTo(stage)); !status)
         return status.error();
     return module;
   };

@@ -60,6 +60,7 @@ public:
   bool passesWereSkipped = false;
 
 private:
+  std::string passesTo(Stage stage) const;
   Result<std::string> compute(Stage stage);
   /// The stages of MLIR after `after`, the last of which is Stage::LLVM.
   std::vector<Stage> stagesAfter(Stage after) const;

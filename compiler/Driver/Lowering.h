@@ -57,8 +57,9 @@ public:
   virtual std::optional<Machine> machine() const = 0;
 
   /// The passes that make a stage of MLIR from the one before. Those to Stage::LLVM end in the llvm
-  /// dialect.
-  virtual std::string passesTo(Stage stage, const Schedule &schedule) const = 0;
+  /// dialect. The problem is null in a compilation that starts later.
+  virtual std::string passesTo(Stage stage, const ParsedProblem *problem,
+                               const Schedule &schedule) const = 0;
 
   /// A stage that is not MLIR.
   virtual Result<std::string> code(Stage stage, Compilation::Implementation &state) const = 0;

@@ -94,7 +94,8 @@ public:
     return Machine{.features = "sm_90a", .level1 = sm::maxSharedMemory, .level2 = cacheOfDevice};
   }
 
-  std::string passesTo(Stage stage, const Schedule &schedule) const override {
+  std::string passesTo(Stage stage, const ParsedProblem *,
+                       const Schedule &schedule) const override {
     switch (stage) {
     case Stage::Tile:
       return attnToTilePipeline(schedule);

@@ -14,9 +14,9 @@ using namespace tilewright;
 
 Schedule tilewright::defaultCpuSchedule(const CpuTarget &target, bool isDouble, int64_t headDim,
                                         int64_t valueDim) {
-  // 64 keys keep the scores, the transposed queries and the accumulator in a small L1
-  // (docs/cpu.md). Wide heads leave it with tiles of 16 lanes; there two register tiles share what
-  // is read of keys and values.
+  // 96 keys keep the scores, the transposed queries and the accumulator in a small L1, and 6 rows
+  // of a register tile divide them (docs/cpu.md). Wide heads leave it with tiles of 16 lanes; there
+  // two register tiles share what is read of keys and values.
   const int64_t lanes = isDouble ? target.lanes / 2 : target.lanes;
   const int64_t width = std::max(headDim, valueDim);
   // Very wide heads would take more scratch than a stack holds: queries, outputs, and in f16 and
@@ -24,7 +24,7 @@ Schedule tilewright::defaultCpuSchedule(const CpuTarget &target, bool isDouble, 
   const int64_t mostRows = std::max<int64_t>(1, (int64_t(7) << 17) / (width * (isDouble ? 8 : 4)));
   const int64_t groups = target.lanes == 16 && width > 96 ? 2 : 1;
   return {.blockQ = std::min(lanes * target.vectors * groups, std::max(lanes, mostRows)),
-          .blockKV = std::min<int64_t>(64, mostRows)};
+          .blockKV = std::min<int64_t>(96, mostRows)};
 }
 
 Schedule tilewright::defaultAmxSchedule(int64_t headDim, int64_t valueDim) {

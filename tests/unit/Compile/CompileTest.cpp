@@ -133,7 +133,7 @@ TEST(Compile, SchedulesFromOptionsOverrideFilesAndDefaults) {
   CompileOptions options = portable;
   const Result<Compilation> chosen = compile(slidingWindow(), options);
   ASSERT_TRUE(chosen);
-  EXPECT_EQ(chosen->schedule(), "block_q=12,block_kv=64,vectors=3,rows=4");
+  EXPECT_EQ(chosen->schedule(), "block_q=12,block_kv=96,vectors=3,rows=4");
 
   options.schedule = "block_kv=13";
   const Result<Compilation> overridden = compile(slidingWindow(), options);
@@ -206,7 +206,7 @@ TEST(Compile, ThePipelineStartsAtTheFirstStage) {
   const Result<Compilation> whole = compile(slidingWindow(), portable);
   EXPECT_THAT(whole->pipeline(),
               testing::StartsWith("builtin.module(canonicalize,cse,assign-schedule{block-q=12 "
-                                  "block-kv=64},convert-attn-to-tile{decode-q="));
+                                  "block-kv=96},convert-attn-to-tile{decode-q="));
   const Result<Compilation> rest = compileText(textOf(whole, Stage::Tile), Stage::Tile, portable);
   EXPECT_THAT(rest->pipeline(), Not(HasSubstr("attn")));
   EXPECT_THAT(rest->pipeline(), HasSubstr("convert-tile-to-vector{lanes=4 vectors=3 rows=4}"));
