@@ -285,7 +285,7 @@ def Tile_SoftmaxFinalizeOp : Tile_Op<"softmax_finalize", [Pure, AllTypesMatch<["
   let summary = "divides by the sum, and decides what an empty row is";
   let description = [{
     out = accumulator / l and lse = m + ln(l); rows that have seen no key (l = 0) get out = 0 and
-    lse = -inf. The only division of the recurrence.
+    lse = -inf. The only division of the recurrence; a CPU divides once for each row.
 
     ```mlir
     %out, %lse = tile.softmax_finalize %o, %m, %l : tensor<64x64xf32>

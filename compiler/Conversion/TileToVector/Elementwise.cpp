@@ -57,6 +57,11 @@ void LaneCode::hoist(Value tile) {
       forAllColumns[value] = result;
     } else if (!homes->bufferOf(value) && !value.getDefiningOp<tile::MmaOp>()) {
       llvm::append_range(worklist, operandsOf(value));
+      if (auto finalize = value.getDefiningOp<tile::SoftmaxFinalizeOp>()) {
+        Value sum = asVector(evaluate(finalize.getSum()));
+        inColumn.clear();
+        reciprocals[finalize] = arith::DivFOp::create(*b, b->real(sum.getType(), 1), sum);
+      }
     }
   }
 }
@@ -163,9 +168,9 @@ Value LaneCode::emit(OpResult tile) {
           Value lse = b->add(asVector(known(op.getReference())), naturalLogarithm(*b, sum));
           return b->shape.columnsOnLanes ? vector::ExtractOp::create(*b, lse, 0) : lse;
         }
-        // No key, no output; a NaN in the sum reaches the output through the division.
+        // No key, no output; a NaN in the sum reaches the output through the product.
         Value zero = b->real(sum.getType(), 0);
-        Value quotient = arith::DivFOp::create(*b, asVector(known(op.getAccumulator())), sum);
+        Value quotient = b->multiply(asVector(known(op.getAccumulator())), reciprocals.lookup(op));
         return b->choose(arith::CmpFPredicate::OEQ, sum, zero, zero, quotient);
       })
       .Default([&](Operation *op) { return emitElementwise(op); });

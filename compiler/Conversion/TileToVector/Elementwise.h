@@ -53,6 +53,8 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> slices;
   /// Values, of which those that all queries share are scalars.
   llvm::DenseMap<mlir::Value, mlir::Value> forAllColumns, inColumn;
+  /// Of the sums: a division takes as long as twenty products.
+  llvm::DenseMap<mlir::Operation *, mlir::Value> reciprocals;
 
   mlir::Value known(mlir::Value value) const;
   mlir::Value evaluate(mlir::Value tile);

@@ -68,8 +68,8 @@
 // CHECK-NOT: vector.fma
 
 // No reference yet: 0 is subtracted. The subtraction comes before the change of base.
-// CHECK: %[[LOW:.*]] = vector.load %[[LOWEST_PLACE]]
 // CHECK: %[[BASE:.*]] = vector.load %[[BASE_PLACE]]
+// CHECK: %[[LOW:.*]] = vector.load %[[LOWEST_PLACE]]
 // CHECK: %[[HAS_NONE:.*]] = arith.cmpf oeq, %{{.*}}, %[[NONE]]
 // CHECK: %[[SHIFT:.*]] = arith.select %[[HAS_NONE]], %[[ZERO]],
 // CHECK: %[[DIFFERENCE:.*]] = arith.subf %{{.*}}, %[[SHIFT]]
@@ -101,10 +101,12 @@
 // CHECK: %[[ROW:.*]] = arith.index_cast %[[SAME]] : i64 to index
 // CHECK: vector.store %{{.*}}, %[[O]][%[[ROW]], %c0]
 
-// The only division; no key, no output.
-// CHECK: %[[IS_EMPTY:.*]] = arith.cmpf oeq, %[[SUM:.*]], %[[ZERO]]
-// CHECK: arith.divf %{{.*}}, %[[SUM]]
-// CHECK: arith.select %[[IS_EMPTY]], %[[ZERO]],
+// The only division, once for all columns; no key, no output.
+// CHECK: %[[RECIPROCAL:.*]] = arith.divf %{{.*}}, %[[SUM:[a-z0-9_]+]] :
+// CHECK: %[[QUOTIENT:.*]] = arith.mulf %{{.*}}, %[[RECIPROCAL]]
+// CHECK: %[[IS_EMPTY:.*]] = arith.cmpf oeq, %[[SUM]], %[[ZERO]]
+// CHECK: arith.select %[[IS_EMPTY]], %[[ZERO]], %[[QUOTIENT]]
+// CHECK-NOT: arith.divf
 // CHECK-NOT: tile.
 func.func @step(%query: memref<?x16xf32, #any>, %key: memref<?x16xf32, #any>,
                 %value: memref<?x8xf32, #any>, %out: memref<?x8xf32, #any>, %scale: f32) {
