@@ -166,7 +166,8 @@ void AmxEmitter::emitSoftmax(AmxLoop loop, Unit unit, Value scores, Value weight
   b.branch(vector::ReductionOp::create(b, vector::CombiningKind::OR, anyGrown), [&] {
     SmallVector<Value> alpha;
     for (int64_t j = 0; j < vectors; ++j) {
-      Value raised = arith::SelectOp::create(b, grown[j], maximum[j], old[j]);
+      Value raised = arith::SelectOp::create(
+          b, grown[j], b.subtract(maximum[j], b.real(type, logOfLargestWeight)), old[j]);
       b.store(raised, reference, first, lanes[j]);
       alpha.push_back(avx512ExponentialOfDifference(b, old[j], shiftOf(raised)));
     }
@@ -218,11 +219,9 @@ void AmxEmitter::emitWeights(Value scores, Value weights, ArrayRef<Value> column
 void AmxEmitter::emitPair(ArrayRef<Value> weights, Value buffer, Value row, Value &exact,
                           Value &rounded) {
   const Type type = b.vectorOf(b.getF32Type()), bits = b.vectorOf(b.getI32Type());
-  // Halves are rounded up: weights are not negative, and ties are rare.
   const auto round = [&](Value weight) -> Value {
-    Value word = arith::AddIOp::create(b, arith::BitcastOp::create(b, bits, weight),
-                                       b.integer(bits, 0x8000));
-    word = arith::AndIOp::create(b, word, b.integer(bits, -0x10000));
+    Value word = arith::AndIOp::create(b, arith::BitcastOp::create(b, bits, weight),
+                                       b.integer(bits, -0x10000));
     return arith::BitcastOp::create(b, type, word);
   };
   Value narrow[] = {round(weights[0]), round(weights[1])};

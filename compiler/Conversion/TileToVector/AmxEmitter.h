@@ -9,7 +9,8 @@
 //
 // - The reference follows the maximum only when that has grown by more than 8, so that the
 //   accumulator is seldom rescaled. Weights are then up to e^8, which costs no accuracy.
-// - Products get the weights rounded to bf16. Rows are divided by the sum of the rounded ones,
+// - Products get the weights rounded to bf16, towards 0. Rows are divided by the sum of the rounded
+// ones,
 //   without which their errors would not cancel where few keys have all the weight; LSE has the
 //   exact sum. Only one sum leaves the loop, the exact one: the accumulator is multiplied by the
 //   ratio of the two at the end.
@@ -17,9 +18,9 @@
 // A block is emitted in one of two ways. *Serial*: its scores, their maximum, its weights, its part
 // of the output, one after another. *Woven*: weights of this block, while the unit for tiles
 // multiplies the values of the block before and the first keys of what comes next. That does not
-// wait for the block's maximum: weights refer to the reference from before. Where their sum shows
-// that this was too low, or where there is no reference yet, scores and weights of the block are
-// computed again, serially.
+// wait for the block's maximum: weights refer to the reference from before, at first to the maximum
+// of the first keys. Where their sum shows that this was too low, or where there is no reference
+// yet, scores and weights of the block are computed again, serially.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,6 +48,12 @@ public:
   void endLoop(AmxLoop loop);
 
 private:
+  /// Weights are rounded towards 0, which loses 0.72 of half a unit in their last place on average,
+  /// and the division by the sum of what is left makes good for that. A weight of 1 would lose
+  /// nothing, and be worth too much beside others. So a reference is not the maximum itself: the
+  /// weight there is 1.390625 and a half unit, which loses the average.
+  static constexpr double logOfLargestWeight = 0.33255834;
+
   VectorBuilder &b;
   Homes &homes;
   mlir::IRMapping &scalars;
@@ -97,6 +104,7 @@ private:
   void emitWovenUnit(AmxLoop loop, mlir::Value number);
   void endWovenLoop(AmxLoop loop);
   mlir::Value isReady(AmxLoop loop, Unit unit);
+  void emitFirstReference(AmxLoop loop, Unit unit, mlir::Value scores);
   mlir::Value emitWovenWeights(AmxLoop loop, mlir::Value number, Unit unit, Unit previous,
                                Unit next);
   void appendScores(AmxStream &stream, AmxLoop loop, Unit unit, mlir::Value first,

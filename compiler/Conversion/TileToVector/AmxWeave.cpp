@@ -211,6 +211,13 @@ void AmxEmitter::emitWovenUnit(AmxLoop loop, Value number) {
   const Unit next =
       unitAt(loop, arith::MinSIOp::create(b, after, arith::SubIOp::create(b, end, one)));
 
+  const auto isNot = [&](Value condition) -> Value {
+    return arith::XOrIOp::create(b, condition, b.integer(b.getI1Type(), 1));
+  };
+  b.branch(isNot(isReady(loop, unit)), [&] {
+    emitFirstReference(loop, unit,
+                       scoresOf(loop, arith::MulIOp::create(b, number, b.index(groups()))));
+  });
   auto attempt = scf::IfOp::create(b, b.getI1Type(), isReady(loop, unit), /*withElseRegion=*/true);
   {
     OpBuilder::InsertionGuard guard(b);
@@ -224,8 +231,8 @@ void AmxEmitter::emitWovenUnit(AmxLoop loop, Value number) {
     emitOutput(loop, previous, weightsOf(loop, after));
     scf::YieldOp::create(b, b.integer(b.getI1Type(), 0));
   }
-  Value isWrong = arith::XOrIOp::create(b, attempt.getResult(0), b.integer(b.getI1Type(), 1));
-  b.branch(isWrong, [&] { emitScoresAndWeights(loop, unit, weightsOf(loop, number)); });
+  b.branch(isNot(attempt.getResult(0)),
+           [&] { emitScoresAndWeights(loop, unit, weightsOf(loop, number)); });
 }
 
 /// Whether all rows have a reference, and none a huge one.
@@ -240,6 +247,33 @@ Value AmxEmitter::isReady(AmxLoop loop, Unit unit) {
     isReady = isReady ? arith::AndIOp::create(b, isReady, isSmall).getResult() : isSmall;
   }
   return vector::ReductionOp::create(b, vector::CombiningKind::AND, isReady);
+}
+
+/// Gives rows that have no reference one from the scores of the unit's first group. They have seen
+/// no key, so that there is nothing to be scaled.
+void AmxEmitter::emitFirstReference(AmxLoop loop, Unit unit, Value scores) {
+  const Type type = b.vectorOf(b.getF32Type());
+  const Value none = b.real(type, -std::numeric_limits<double>::infinity());
+  Value reference = homes.bufferOf(loop.step.getReference());
+  for (int64_t j = 0; j < unit.queries; j += b.shape.lanes) {
+    Value lane = b.offset(unit.lane, j);
+    LaneCode code(b, homes, scalars, lane);
+    code.hoist(loop.step.getScores());
+    const auto larger = [&](Value key, ValueRange maximum) {
+      code.moveTo(key);
+      code.define(loop.scores.getResult(), b.load(scores, key, b.index(j)));
+      return SmallVector<Value>{b.maximum(code.vector(loop.step.getScores()), maximum.front())};
+    };
+    Value maximum =
+        b.loop(b.index(0), b.index(program.blockKV / groups()), 1, none, larger).front();
+    Value old = b.load(reference, b.index(0), lane);
+    Value isFirst =
+        arith::AndIOp::create(b, arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, old, none),
+                              arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, maximum,
+                                                    b.real(type, largestReference)));
+    Value first = b.subtract(maximum, b.real(type, logOfLargestWeight));
+    b.store(arith::SelectOp::create(b, isFirst, first, old), reference, b.index(0), lane);
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -289,6 +323,8 @@ Value AmxEmitter::emitWovenWeights(AmxLoop loop, Value number, Unit unit, Unit p
   Value reference = homes.bufferOf(loop.step.getReference()),
         accumulator = homes.bufferOf(loop.accumulator);
   const Exponent exponent = exponentOf(b, scalars, loop);
+  const auto polynomial = llvm::map_to_vector(avx512ExponentialCoefficients(4),
+                                              [&](double c) { return b.real(type, c); });
   SmallVector<Value> lanes, shifts;
   SmallVector<LaneCode> code;
   for (int64_t j = 0; j < columns; ++j) {
@@ -356,7 +392,7 @@ Value AmxEmitter::emitWovenWeights(AmxLoop loop, Value number, Unit unit, Unit p
           }
           exponents.push_back(b.multiplyAdd(value, exponent.factor, shifts[j]));
         }
-      const SmallVector<Value> exponentials = avx512ExponentialBase2(b, exponents);
+      const SmallVector<Value> exponentials = avx512ExponentialBase2(b, exponents, polynomial);
       stream.advance(2 * step + 1, 2 * steps);
       for (int64_t j = 0; j < columns; ++j) {
         Value &exact = sums[j], &rounded = sums[columns + j];

@@ -11,11 +11,15 @@
 
 namespace tilewright {
 
-/// 2^x for x <= 100 of vectors of 16 f32, within 2 ulp: 0 for -inf, NaN for NaN. Results below the
-/// normal numbers are subnormal. The vectors' instructions alternate, so that none waits for the
-/// one before.
+/// 2^x for x <= 100 of vectors of 16 f32: 0 for -inf, NaN for NaN. Results below the normal numbers
+/// are subnormal. The coefficients are those of a polynomial below, that of x^0 first, where the
+/// caller has put them. The vectors' instructions alternate, so that none waits for the one before.
 llvm::SmallVector<mlir::Value> avx512ExponentialBase2(VectorBuilder &builder,
-                                                      llvm::ArrayRef<mlir::Value> x);
+                                                      llvm::ArrayRef<mlir::Value> x,
+                                                      llvm::ArrayRef<mlir::Value> coefficients);
+
+/// Of degree 5: within 2 ulp. Of degree 4, for weights that are rounded to bf16: within 3e-6.
+llvm::ArrayRef<double> avx512ExponentialCoefficients(int degree);
 
 /// exp(a - b) for a <= b + 64 of 16 f32, like VectorMath.h's in 9 instructions instead of 17:
 /// within 2 ulp of 2^x, x being the rounded product of the rounded difference and log2(e); exactly

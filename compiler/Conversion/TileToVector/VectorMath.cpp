@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Conversion/TileToVector/VectorMath.h"
+#include "compiler/Conversion/TileToVector/Avx512Math.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -105,30 +106,44 @@ static Value normalPower(VectorBuilder &b, Value x) {
   return b.multiply(sum, arith::BitcastOp::create(b, type, power));
 }
 
-ExponentialOfDifference::ExponentialOfDifference(VectorBuilder &b, Type vector) : b(b) {
+ExponentialOfDifference::ExponentialOfDifference(VectorBuilder &b, Type vector)
+    : b(b), isAvx512(vector == VectorType::get({16}, b.getF32Type())) {
   const Format format = formatOf(b, vector);
   const double bias = static_cast<double>(format.bias);
-  lowest = b.pinned(b.real(vector, -bias / log2OfE));
-  base = b.pinned(b.real(vector, log2OfE));
-  rounding = b.pinned(b.real(vector, format.roundingConstant + bias));
+  const auto pinned = [&](double value) { return b.pinned(b.real(vector, value)); };
+  base = pinned(log2OfE);
+  if (isAvx512) {
+    lowest = pinned(-126);
+    coefficients = llvm::map_to_vector(avx512ExponentialCoefficients(5), pinned);
+    return;
+  }
+  lowest = pinned(-bias / log2OfE);
+  rounding = pinned(format.roundingConstant + bias);
   const bool isDouble = format.mantissaBits == 52;
+  coefficients.push_back(pinned(1));
   for (double c : isDouble ? ArrayRef<double>(exp2Double) : ArrayRef<double>(exp2Single))
-    coefficients.push_back(b.pinned(b.real(vector, c)));
-  one = b.pinned(b.real(vector, 1));
+    coefficients.push_back(pinned(c));
 }
 
 Value ExponentialOfDifference::operator()(Value larger, Value smaller) {
+  Value difference = b.subtract(larger, smaller);
+  if (isAvx512) {
+    Value x = b.multiply(difference, base);
+    Value power = avx512ExponentialBase2(b, x, coefficients)[0];
+    // True for NaN.
+    Value isNormal = arith::CmpFOp::create(b, arith::CmpFPredicate::UGE, x, lowest);
+    return arith::SelectOp::create(b, isNormal, power, b.real(x.getType(), 0));
+  }
   // 2^-bias is made as 0. The maximum is NaN for NaN.
-  Value difference = b.maximum(lowest, b.subtract(larger, smaller));
+  difference = b.maximum(lowest, difference);
   Value shifted = b.multiplyAdd(difference, base, rounding);
   Value fraction = b.multiplyAdd(difference, base, b.subtract(rounding, shifted));
   Value sum = coefficients.back();
   for (Value coefficient : llvm::reverse(ArrayRef<Value>(coefficients).drop_back()))
     sum = b.multiplyAdd(sum, fraction, coefficient);
-  sum = b.multiplyAdd(sum, fraction, one);
   // The low bits of `shifted` are the exponent with its bias. 2^n is multiplied with, since an
   // addition to the exponent of a NaN could make a number of it.
-  const Format format = formatOf(b, larger);
+  const Format format = formatOf(b, difference);
   Value exponent = arith::BitcastOp::create(b, format.integer, shifted);
   return b.multiply(sum, powerOfExponent(b, sum.getType(), exponent, format));
 }

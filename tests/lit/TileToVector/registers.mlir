@@ -17,7 +17,7 @@
 // AVX2-NEXT: loop: 12 multiply-adds, 4 broadcasts, 0 frame accesses
 // AVX512: loop: 96 multiply-adds, 24 broadcasts, 0 frame accesses
 // AVX512-NEXT: loop: 4 multiply-adds, 1 broadcasts, 0 frame accesses
-// AVX512-COUNT-4: loop: 8 multiply-adds, 0 broadcasts, 0 frame accesses
+// AVX512-COUNT-4: loop: 5 multiply-adds, 0 broadcasts, 0 frame accesses
 // AVX512-NEXT: loop: 96 multiply-adds, 24 broadcasts, 0 frame accesses
 // AVX512-NEXT: loop: 24 multiply-adds, 6 broadcasts, 0 frame accesses
 

@@ -124,15 +124,18 @@ TEST(FewQueries, BothOrientationsOfAProgramAreRight) {
 }
 
 TEST(FewQueries, VectorsOfOtherLengthsAreRightToo) {
-  // Vector code is for any machine: what it does not have is made of what it has.
-  for (const char *cpu : {"x86-64", "x86-64-v4"})
-    for (const DType dtype : {DType::F64, DType::F32, DType::BF16}) {
-      Case aCase = caseOf(3, 100, 73, 50, dtype, 3, 1);
-      Result<Compilation> compilation =
-          compile(describe(aCase.problem, {}), {.target = "cpu", .cpu = cpu});
-      ASSERT_TRUE(compilation) << compilation.error().message();
-      Result<Compilation> code = compileText(*compilation->text(Stage::Vector), Stage::Vector);
-      ASSERT_TRUE(code) << code.error().message();
-      expectRight(code->kernel(), aCase);
-    }
+  // Vector code is for any machine that has its instructions: what else it does not have is made of
+  // what it has.
+  for (const auto &[cpu, dtype] : {std::pair{"x86-64", DType::F64},
+                                   {"x86-64", DType::F32},
+                                   {"x86-64", DType::BF16},
+                                   {"x86-64-v4", DType::F64}}) {
+    Case aCase = caseOf(3, 100, 73, 50, dtype, 3, 1);
+    Result<Compilation> compilation =
+        compile(describe(aCase.problem, {}), {.target = "cpu", .cpu = cpu});
+    ASSERT_TRUE(compilation) << compilation.error().message();
+    Result<Compilation> code = compileText(*compilation->text(Stage::Vector), Stage::Vector);
+    ASSERT_TRUE(code) << code.error().message();
+    expectRight(code->kernel(), aCase);
+  }
 }
