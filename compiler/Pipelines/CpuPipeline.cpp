@@ -29,11 +29,9 @@ Schedule tilewright::defaultCpuSchedule(const CpuTarget &target, bool isDouble, 
 
 Schedule tilewright::defaultAmxSchedule(int64_t headDim, int64_t valueDim) {
   // What a block of queries reads again for each block of keys, and both rings, fit 48 KiB of L1;
-  // of wide heads nothing does, and there twice the queries share what comes from L2 (docs/cpu.md).
+  // of wide heads nothing does (docs/cpu.md).
   const int64_t width = std::max(headDim, valueDim);
-  if (width > 96)
-    return {.blockQ = 64, .blockKV = 128};
-  return {.blockQ = 32, .blockKV = width > 64 ? 32 : 64};
+  return {.blockQ = 32, .blockKV = width > 64 && width <= 96 ? 32 : 64};
 }
 
 std::string tilewright::tileToVectorPipeline(const CpuTarget &target, const Schedule &schedule) {

@@ -73,8 +73,9 @@ void AmxEmitter::emitScores(AmxLoop loop, Unit unit, Value scores) {
                    .pitch = queries(loop) / amxRows,
                    .accumulates = false},
                   [&](Value i, int64_t k) {
-                    Value row = arith::MulIOp::create(b, i, b.index(amxRows));
-                    return std::pair(row, b.index(k * amxDepth));
+                    Value row =
+                        arith::MulIOp::create(b, i, b.index(program.depthTiles() * amxRows));
+                    return std::pair(b.offset(row, k * amxRows), b.index(0));
                   });
 }
 

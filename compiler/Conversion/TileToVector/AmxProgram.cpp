@@ -218,5 +218,5 @@ void tilewright::allocatePacked(AmxProgram &program, scf::ForallOp forall) {
   };
   program.packedValue =
       allocate(program.blockKV / amxDepth * program.valueTiles() * amxRows, amxDepth);
-  program.packedKey = allocate(program.blockKV, program.depthTiles() * amxDepth);
+  program.packedKey = allocate(program.blockKV * program.depthTiles(), amxDepth);
 }

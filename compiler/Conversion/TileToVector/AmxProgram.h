@@ -41,8 +41,9 @@ struct AmxProgram {
   /// Arguments [batch, kv_heads, key_length, width] of the function.
   mlir::Value key, value;
   int64_t blockKV, headDim, valueDim;
-  /// Temporary tensors [batch, kv_heads, block, ...]: keys as rows padded with zeros to whole
-  /// tiles, values as tiles of V^T.
+  /// Temporary tensors [batch, kv_heads, block, ...]: tiles of K, padded with zeros, and of V^T. A
+  /// processor fetches ahead of what is read in the order of addresses, so all depths of a tile of
+  /// keys follow one another.
   mlir::Value packedKey, packedValue;
 
   int64_t depthTiles() const { return llvm::divideCeil(headDim, amxDepth); }

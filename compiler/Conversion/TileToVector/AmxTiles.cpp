@@ -149,26 +149,31 @@ void tilewright::emitTileProduct(VectorBuilder &b, const TileProduct &product,
 // Packing
 //===----------------------------------------------------------------------===//
 
-void tilewright::emitPaddedCopy(VectorBuilder &b, View view, Value buffer) {
-  const auto type = cast<MemRefType>(buffer.getType());
+/// Copies `rows` rows of `columns` bf16, zeros behind those of `view`, to where `placeOf` says in
+/// `buffer`. Sixteen elements that follow one another stay together.
+static void emitPaddedCopy(VectorBuilder &b, View view, int64_t rows, int64_t columns, Value buffer,
+                           function_ref<std::pair<Value, Value>(Value, Value)> placeOf) {
   const int64_t width = cast<MemRefType>(view.rows.getType()).getDimSize(1), lanes = b.shape.lanes;
   const int64_t whole = width / lanes * lanes;
-  const Type element = type.getElementType();
+  const Type element = cast<MemRefType>(buffer.getType()).getElementType();
+  const auto store = [&](Value elements, Value row, Value column) {
+    auto [r, c] = placeOf(row, column);
+    if (isa<VectorType>(elements.getType()))
+      b.store(elements, buffer, r, c);
+    else
+      memref::StoreOp::create(b, elements, buffer, ValueRange{r, c});
+  };
   Value zero = b.real(element, 0), zeros = b.real(b.vectorOf(element), 0);
   b.loop(b.index(0), view.count, 1, [&](Value row) {
     b.loop(b.index(0), b.index(whole), lanes,
-           [&](Value column) { b.store(b.load(view.rows, row, column), buffer, row, column); });
+           [&](Value column) { store(b.load(view.rows, row, column), row, column); });
     b.loop(b.index(whole), b.index(width), 1, [&](Value column) {
-      Value value = memref::LoadOp::create(b, view.rows, ValueRange{row, column});
-      memref::StoreOp::create(b, value, buffer, ValueRange{row, column});
+      store(memref::LoadOp::create(b, view.rows, ValueRange{row, column}), row, column);
     });
-    b.loop(b.index(width), b.index(type.getDimSize(1)), 1, [&](Value column) {
-      memref::StoreOp::create(b, zero, buffer, ValueRange{row, column});
-    });
+    b.loop(b.index(width), b.index(columns), 1, [&](Value column) { store(zero, row, column); });
   });
-  b.loop(view.count, b.index(type.getDimSize(0)), 1, [&](Value row) {
-    b.loop(b.index(0), b.index(type.getDimSize(1)), lanes,
-           [&](Value column) { b.store(zeros, buffer, row, column); });
+  b.loop(view.count, b.index(rows), 1, [&](Value row) {
+    b.loop(b.index(0), b.index(columns), lanes, [&](Value column) { store(zeros, row, column); });
   });
 }
 
@@ -210,8 +215,21 @@ void tilewright::emitPacking(VectorBuilder &b, const AmxProgram &program, const 
     return emitView(b, scalars.lookup(tensor), {position[0], position[1], first},
                     RankedTensorType::get({rows, width}, b.getBF16Type()));
   };
-  emitPaddedCopy(b, rowsOf(program.key, program.headDim, firstKey, program.blockKV),
-                 packedBlock(b, scalars.lookup(program.packedKey), position));
+  emitPaddedCopy(
+      b, rowsOf(program.key, program.headDim, firstKey, program.blockKV), program.blockKV,
+      program.depthTiles() * amxDepth, packedBlock(b, scalars.lookup(program.packedKey), position),
+      [&](Value key, Value column) {
+        const auto tileOf = [&](Value number, int64_t size) {
+          return std::pair<Value, Value>(arith::DivUIOp::create(b, number, b.index(size)),
+                                         arith::RemUIOp::create(b, number, b.index(size)));
+        };
+        auto [i, row] = tileOf(key, amxRows);
+        auto [k, columnOfTile] = tileOf(column, amxDepth);
+        Value tile = arith::MulIOp::create(b, i, b.index(program.depthTiles()));
+        tile = arith::AddIOp::create(b, tile, k);
+        tile = arith::MulIOp::create(b, tile, b.index(amxRows));
+        return std::pair<Value, Value>(arith::AddIOp::create(b, tile, row), columnOfTile);
+      });
 
   Value packed = packedBlock(b, scalars.lookup(program.packedValue), position);
   const int64_t width = program.valueTiles() * amxRows;
@@ -220,7 +238,7 @@ void tilewright::emitPacking(VectorBuilder &b, const AmxProgram &program, const 
     emitPaddedCopy(
         b,
         rowsOf(program.value, program.valueDim, arith::AddIOp::create(b, firstKey, key), amxDepth),
-        rows);
+        amxDepth, width, rows, [](Value row, Value column) { return std::pair(row, column); });
     b.loop(b.index(0), b.index(width), amxRows, [&](Value column) {
       // Key tile key / 32 has width rows, of which those of this tile start at `column`.
       Value row = arith::DivUIOp::create(b, key, b.index(amxDepth));

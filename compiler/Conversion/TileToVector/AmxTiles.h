@@ -47,9 +47,6 @@ struct TileProduct {
 };
 void emitTileProduct(VectorBuilder &builder, const TileProduct &product, TilePosition position);
 
-/// Copies rows of bf16 to `buffer`, whose further columns and rows become zero.
-void emitPaddedCopy(VectorBuilder &builder, View view, mlir::Value buffer);
-
 /// Packs the keys and values of one block.
 /// `position` is its batch, head and number.
 void emitPacking(VectorBuilder &builder, const AmxProgram &program, const mlir::IRMapping &scalars,

@@ -152,18 +152,20 @@ Value AmxEmitter::scoresOf(AmxLoop loop, Value group) {
 /// The scores of a group of the unit's keys from `first` on.
 void AmxEmitter::appendScores(AmxStream &stream, AmxLoop loop, Unit unit, Value first,
                               Value scores) {
-  const int64_t keys = program.blockKV / groups();
-  stream.append(
-      {.a = b.window(packedAt(program.packedKey, loop.key, unit.block), first, b.index(0), keys,
-                     program.depthTiles() * amxDepth),
-       .b = queriesOf(loop, unit),
-       .c = scores,
-       .rows = keys / amxRows,
-       .columns = unit.queries / amxRows,
-       .depth = program.depthTiles(),
-       .pitch = queries(loop) / amxRows,
-       .accumulates = false},
-      [&](int64_t i, int64_t k) { return std::pair(b.index(i * amxRows), b.index(k * amxDepth)); });
+  const int64_t keys = program.blockKV / groups(), depth = program.depthTiles();
+  Value row = arith::MulIOp::create(b, first, b.index(depth));
+  stream.append({.a = b.window(packedAt(program.packedKey, loop.key, unit.block), row, b.index(0),
+                               keys * depth, amxDepth),
+                 .b = queriesOf(loop, unit),
+                 .c = scores,
+                 .rows = keys / amxRows,
+                 .columns = unit.queries / amxRows,
+                 .depth = depth,
+                 .pitch = queries(loop) / amxRows,
+                 .accumulates = false},
+                [&](int64_t i, int64_t k) {
+                  return std::pair(b.index((i * depth + k) * amxRows), b.index(0));
+                });
 }
 
 //===----------------------------------------------------------------------===//
@@ -211,27 +213,37 @@ void AmxEmitter::emitWovenUnit(AmxLoop loop, Value number) {
   const Unit next =
       unitAt(loop, arith::MinSIOp::create(b, after, arith::SubIOp::create(b, end, one)));
 
-  const auto isNot = [&](Value condition) -> Value {
-    return arith::XOrIOp::create(b, condition, b.integer(b.getI1Type(), 1));
-  };
-  b.branch(isNot(isReady(loop, unit)), [&] {
-    emitFirstReference(loop, unit,
-                       scoresOf(loop, arith::MulIOp::create(b, number, b.index(groups()))));
-  });
-  auto attempt = scf::IfOp::create(b, b.getI1Type(), isReady(loop, unit), /*withElseRegion=*/true);
-  {
+  const auto truth = [&](bool value) { return b.integer(b.getI1Type(), value); };
+  const auto either = [&](Value condition, function_ref<Value()> then,
+                          function_ref<Value()> otherwise) -> Value {
+    auto choice = scf::IfOp::create(b, b.getI1Type(), condition, /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(attempt.thenBlock());
-    scf::YieldOp::create(b, emitWovenWeights(loop, number, unit, previous, next));
-    b.setInsertionPointToStart(attempt.elseBlock());
-    AmxStream stream(b);
-    appendScores(stream, loop, next, b.index(0),
-                 scoresOf(loop, arith::MulIOp::create(b, after, b.index(groups()))));
-    stream.advance(1, 1);
-    emitOutput(loop, previous, weightsOf(loop, after));
-    scf::YieldOp::create(b, b.integer(b.getI1Type(), 0));
-  }
-  b.branch(isNot(attempt.getResult(0)),
+    for (auto [block, value] :
+         {std::pair(choice.thenBlock(), then), {choice.elseBlock(), otherwise}}) {
+      b.setInsertionPointToStart(block);
+      scf::YieldOp::create(b, value());
+    }
+    return choice.getResult(0);
+  };
+  const auto firstScoresOf = [&](Value number) {
+    return scoresOf(loop, arith::MulIOp::create(b, number, b.index(groups())));
+  };
+  Value ready = either(
+      isReady(loop, unit), [&] { return truth(true); },
+      [&] {
+        emitFirstReference(loop, unit, firstScoresOf(number));
+        return isReady(loop, unit);
+      });
+  Value isRight = either(
+      ready, [&] { return emitWovenWeights(loop, number, unit, previous, next); },
+      [&] {
+        AmxStream stream(b);
+        appendScores(stream, loop, next, b.index(0), firstScoresOf(after));
+        stream.advance(1, 1);
+        emitOutput(loop, previous, weightsOf(loop, after));
+        return truth(false);
+      });
+  b.branch(arith::XOrIOp::create(b, isRight, truth(true)),
            [&] { emitScoresAndWeights(loop, unit, weightsOf(loop, number)); });
 }
 

@@ -6,14 +6,14 @@
 // RUN: tilewright-opt %s --pass-pipeline='builtin.module(convert-tile-to-vector{lanes=16 vectors=4 rows=6})' | FileCheck %s --check-prefix=WITHOUT
 
 // Three phases: none is seen here but by its functions. Values are packed as 4 x 2 tiles of V^T for
-// each block of 64 keys; keys, 40 wide, as rows of 64. The loop does not count blocks of keys, so that
+// each block of 64 keys; keys, 40 wide, as 4 x 2 tiles as well. The loop does not count blocks of keys, so that
 // it is serial.
 
 // CHECK-LABEL: func.func @step_workspace
 // CHECK-LABEL: func.func @step_items
 // CHECK-LABEL: func.func @step(
 // CHECK: memref.view %{{.*}} : memref<?xi8> to memref<?x?x?x128x32xbf16>
-// CHECK: memref.view %{{.*}} : memref<?xi8> to memref<?x?x?x64x64xbf16>
+// CHECK: memref.view %{{.*}} : memref<?xi8> to memref<?x?x?x128x32xbf16>
 // CHECK-LABEL: func.func @step_2_items
 // CHECK-LABEL: func.func @step_2(
 

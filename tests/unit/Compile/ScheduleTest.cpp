@@ -85,7 +85,7 @@ TEST(Schedule, TheDefaultFollowsTheRegisterTileAndTheWidth) {
   EXPECT_EQ(defaultCpuSchedule(wide, true, 160, 8), (Schedule{64, 96}));
   EXPECT_EQ(defaultAmxSchedule(64, 64), (Schedule{32, 64}));
   EXPECT_EQ(defaultAmxSchedule(96, 64), (Schedule{32, 32}));
-  EXPECT_EQ(defaultAmxSchedule(64, 128), (Schedule{64, 128}));
+  EXPECT_EQ(defaultAmxSchedule(64, 128), (Schedule{32, 64}));
   // What a stack of scratch allows.
   EXPECT_EQ(defaultCpuSchedule(target, false, 32768, 32768), (Schedule{8, 7}));
   EXPECT_EQ(defaultCpuSchedule(target, true, 65536, 1), (Schedule{4, 1}));
