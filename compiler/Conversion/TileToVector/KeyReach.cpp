@@ -174,12 +174,8 @@ std::optional<KeyRange> tilewright::reachOfKeys(VectorBuilder &b, Value scores, 
   if (!reach.begin && !reach.end)
     return {};
   KeyRange range;
-  if (reach.begin) {
-    // A row of a register tile costs less than one that is left over.
+  if (reach.begin)
     range.begin = arith::MaxSIOp::create(b, reach.begin, b.index(0));
-    range.begin = arith::SubIOp::create(
-        b, range.begin, arith::RemUIOp::create(b, range.begin, b.index(b.shape.rows)));
-  }
   const int64_t columns = cast<RankedTensorType>(scores.getType()).getDimSize(1);
   range.end = b.index(columns);
   if (reach.end)

@@ -59,10 +59,8 @@
 // CONSTANT: %[[LIMIT:.*]] = arith.index_cast %[[N]] : i32 to index
 // CONSTANT: %[[COLUMN:.*]] = arith.subi %[[LIMIT]], %[[K0]] : index
 
-// Then neither product nor weights begin before, but for whole register tiles of 4 rows.
-// FROM: %[[SEEN:.*]] = arith.maxsi %[[COLUMN]], %c0 : index
-// FROM: %[[EXTRA:.*]] = arith.remui %[[SEEN]], %c4 : index
-// FROM: %[[BEGIN:.*]] = arith.subi %[[SEEN]], %[[EXTRA]] : index
+// Then neither product nor weights begin before.
+// FROM: %[[BEGIN:.*]] = arith.maxsi %[[COLUMN]], %c0 : index
 // FROM: %[[COUNT:.*]] = arith.minsi %{{.*}}, %c48 : index
 // FROM: %[[FIRST:.*]] = arith.minsi %[[BEGIN]], %[[COUNT]] : index
 // FROM: %[[LENGTH:.*]] = arith.subi %[[COUNT]], %[[FIRST]] : index

@@ -1,4 +1,8 @@
-// RUN: tilewright-opt %s --convert-tile-to-vector --canonicalize --cse | FileCheck %s
+// RUN: sed 's/STORED/none/' %s | tilewright-opt --convert-tile-to-vector --canonicalize --cse | FileCheck %s
+// RUN: sed 's/STORED/products/' %s | tilewright-opt --convert-tile-to-vector --canonicalize --cse \
+// RUN:   | FileCheck %s --check-prefix=PRODUCTS
+// RUN: sed 's/STORED/p/' %s | tilewright-opt --convert-tile-to-vector --canonicalize --cse \
+// RUN:   | FileCheck %s --check-prefix=WEIGHTS
 
 // Keys that no query of a group may see are left out of both products and of the weights: which are
 // seen at most follows from the comparisons of a mask.
@@ -66,6 +70,68 @@ func.func @causal(%query: memref<?x16xf32, #any>, %key: memref<?x16xf32, #any>,
     }
     %result, %lse = tile.softmax_finalize %r#0, %r#1, %r#2 : tensor<24x8xf32>
     tile.store %result, %out[%q0] : tensor<24x8xf32>, memref<?x8xf32, #any>
+  }
+  return
+}
+
+// A score function that is a pass of its own reads of its product what is seen. Nor does a product with
+// values that lie transposed read other weights.
+// CHECK-LABEL: func.func @long_scores(
+// CHECK: memref.subview %{{.*}} to memref<?x48xf32
+// CHECK: %[[BEGIN:.*]] = arith.maxsi %{{.*}}, %c0
+// CHECK: %[[MOST:.*]] = arith.minsi %{{.*}}, %c48
+// CHECK: %[[END:.*]] = arith.maxsi %[[MOST]], %c0
+// CHECK: %[[KEYS:.*]] = arith.minsi %{{.*}}, %[[END]]
+// CHECK: %[[FIRST:.*]] = arith.minsi %[[BEGIN]], %[[KEYS]]
+// CHECK: scf.for %{{.*}} = %[[FIRST]] to %{{.*}} step %c4
+// CHECK: scf.for %{{.*}} to %[[KEYS]] step %c1
+// CHECK: scf.for %{{.*}} = %[[KEYS]] to %[[END]] step %c1
+// CHECK: scf.for %{{.*}} = %[[BEGIN]] to %[[END]] step %c1 iter_args(%{{.*}}, %{{.*}}, %{{.*}}) ->
+// CHECK-COUNT-3: scf.for %{{.*}} = %[[BEGIN]] to %[[END]] step %c1 iter_args
+// CHECK: %[[DEPTH:.*]] = arith.minsi %[[BEGIN]], %[[END]]
+// CHECK: scf.for %{{.*}} = %[[DEPTH]] to %{{.*}} step %c4 iter_args
+// CHECK: scf.for %{{.*}} to %[[END]] step %c1 iter_args
+
+// Not so if somebody else reads the product, or the weights.
+// PRODUCTS-LABEL: func.func @long_scores(
+// PRODUCTS: memref.subview %{{.*}} to memref<?x48xf32
+// PRODUCTS: %[[BEGIN:.*]] = arith.maxsi %{{.*}}, %c0
+// PRODUCTS: scf.for %{{.*}} = %c0 to %{{.*}} step %c4
+// PRODUCTS: scf.for %{{.*}} to %c48 step %c1
+// PRODUCTS-COUNT-4: scf.for %{{.*}} = %[[BEGIN]] to %{{.*}} step %c1 iter_args
+// WEIGHTS-LABEL: func.func @long_scores(
+// WEIGHTS: scf.for %{{.*}} = %c0 to %{{.*}} step %c4
+// WEIGHTS-COUNT-4: scf.for %{{.*}} = %c0 to %c48 step %c1 iter_args
+func.func @long_scores(%query: memref<?x16xf32, #any>, %key: memref<?x16xf32, #any>,
+                       %value: memref<?x48xf32, #any>, %out: memref<?x8xf32, #any>,
+                       %scratch: memref<?x48xf32, #any>, %q0: index, %window: i32) {
+  %c0 = arith.constant 0 : index
+  %c48 = arith.constant 48 : index
+  %none = arith.constant dense<0xFF800000> : tensor<24x48xf32>
+  %quarter = arith.constant dense<0.25> : tensor<24x48xf32>
+  scf.forall (%i) in (1) {
+    %q = tile.load %query[%q0] : memref<?x16xf32, #any> -> tensor<24x16xf32>
+    %k = tile.load %key[%c48] : memref<?x16xf32, #any> -> tensor<48x16xf32>
+    %products = tile.mma %q, %k {transpose_rhs}
+      : tensor<24x16xf32>, tensor<48x16xf32> -> tensor<24x48xf32>
+    %scaled = arith.mulf %products, %quarter : tensor<24x48xf32>
+    %bounded = math.tanh %scaled : tensor<24x48xf32>
+    %scores0 = arith.mulf %bounded, %quarter : tensor<24x48xf32>
+    %queries = tile.coord %q0, dim = 0 : tensor<24x48xi32>
+    %keys = tile.coord %c48, dim = 1 : tensor<24x48xi32>
+    %windows = tile.broadcast %window : i32 -> tensor<24x48xi32>
+    %behind = arith.subi %queries, %keys : tensor<24x48xi32>
+    %near = arith.cmpi slt, %behind, %windows : tensor<24x48xi32>
+    %before = arith.cmpi sle, %keys, %queries : tensor<24x48xi32>
+    %visible = arith.andi %near, %before : tensor<24x48xi1>
+    %scores = arith.select %visible, %scores0, %none : tensor<24x48xi1>, tensor<24x48xf32>
+    %m0, %l0 = tile.softmax_init : tensor<24xf32>
+    %p, %m, %l, %alpha = tile.softmax_step %scores, %m0, %l0 : tensor<24x48xf32>
+    %v = tile.load %value[%c0] : memref<?x48xf32, #any> -> tensor<8x48xf32>
+    %o = tile.mma %p, %v {transpose_rhs} : tensor<24x48xf32>, tensor<8x48xf32> -> tensor<24x8xf32>
+    %result, %lse = tile.softmax_finalize %o, %m, %l : tensor<24x8xf32>
+    tile.store %result, %out[%q0] : tensor<24x8xf32>, memref<?x8xf32, #any>
+    tile.store %STORED, %scratch[%q0] : tensor<24x48xf32>, memref<?x48xf32, #any>
   }
   return
 }

@@ -91,17 +91,16 @@ TEST(Window, OfDocumentsWithScoresOfAPassOfTheirOwn) {
 }
 
 TEST(Window, RowsWithoutAVisibleKey) {
-  for (const char *schedule : {"block_kv=32", "block_q=48,block_kv=200,vectors=1"}) {
-    // Of the last queries every key is too far behind.
-    Case behind = makeCase(130, 41);
-    behind.mask("q - k < 30");
+  // The second block of 32 keys has one, before which the last queries of a block begin.
+  for (const char *schedule : {"block_q=64,block_kv=32,vectors=1", "block_kv=200"}) {
+    Case behind = makeCase(130, 33);
+    behind.mask("q - k < 10");
     const Ran ran = expectRight(behind, {.schedule = schedule});
     EXPECT_EQ(ran.lse.at(129), -infinity);
     EXPECT_EQ(ran.o.at(129 * 9), 0);
-    EXPECT_GT(ran.lse.at(69), -infinity);
-    // Nobody sees any, in a block that says so and in one past the end of the keys.
-    for (const char *mask : {"k <= q && q - k < 0", "k >= 41", "k >= 35 && k < 20"}) {
-      Case none = makeCase(60, 41);
+    EXPECT_GT(ran.lse.at(41), -infinity);
+    for (const char *mask : {"k <= q && q - k < 0", "k >= 33", "k >= 25 && k < 20"}) {
+      Case none = makeCase(60, 33);
       none.mask(mask);
       const Ran empty = expectRight(none, {.schedule = schedule});
       EXPECT_THAT(empty.o, Each(0));
