@@ -15,6 +15,10 @@ add_compile_options(-Wall -Wextra -Wno-unused-parameter -fvisibility=hidden)
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   add_compile_options("SHELL:-Xclang -fno-pch-timestamp") # so that ccache finds the header again
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # GCC 12 is wrong about std::string (its bug 105651) and std::optional.
+  add_compile_options(-Wno-restrict -Wno-maybe-uninitialized)
+endif()
 if(TILEWRIGHT_WARNINGS_AS_ERRORS)
   add_compile_options(-Werror)
 endif()

@@ -7,6 +7,8 @@
 #include "compiler/Conversion/TileToVector/ColumnTiles.h"
 #include "compiler/Conversion/TileToVector/VectorMath.h"
 
+#include "mlir/IR/TypeUtilities.h"
+
 #include <limits>
 
 using namespace mlir;
