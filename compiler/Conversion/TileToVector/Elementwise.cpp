@@ -307,8 +307,9 @@ void tilewright::emitGroupInto(VectorBuilder &b, const Homes &homes, const IRMap
 }
 
 void tilewright::emitInto(VectorBuilder &b, const Homes &homes, const IRMapping &scalars,
-                          Value tile, Value buffer) {
-  b.forEachGroup(cast<RankedTensorType>(tile.getType()).getDimSize(0), [&](QueryGroup group) {
+                          Value tile, Value buffer, Value used) {
+  const auto emitGroup = [&](QueryGroup group) {
     emitGroupInto(b, homes, scalars, tile, group, b.slice(buffer, group.first));
-  });
+  };
+  b.forEachGroup(cast<RankedTensorType>(tile.getType()).getDimSize(0), emitGroup, used);
 }

@@ -73,9 +73,9 @@ private:
 void emitGroupInto(VectorBuilder &builder, const Homes &homes, const mlir::IRMapping &scalars,
                    mlir::Value tile, QueryGroup group, mlir::Value part);
 
-/// Evaluates `tile` into `buffer`.
+/// Evaluates `tile` into `buffer`. Groups of queries from `used` on are left out.
 void emitInto(VectorBuilder &builder, const Homes &homes, const mlir::IRMapping &scalars,
-              mlir::Value tile, mlir::Value buffer);
+              mlir::Value tile, mlir::Value buffer, mlir::Value used = {});
 
 } // namespace tilewright
 

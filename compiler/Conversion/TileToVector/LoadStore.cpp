@@ -9,6 +9,9 @@
 using namespace mlir;
 using namespace tilewright;
 
+/// What one iteration widens, so that its address and its end cost little beside it.
+static constexpr int64_t vectorsOfIteration = 4;
+
 bool tilewright::isFolded(Value tensor, ValueRange indices, RankedTensorType tile) {
   const int64_t columns = tile.getRank() == 2 ? 1 : 0;
   return static_cast<int64_t>(indices.size()) + columns <
@@ -86,17 +89,26 @@ SmallVector<Value> tilewright::indicesWith(SmallVector<Value> indices, Value col
 View tilewright::emitWidened(VectorBuilder &b, View view, Value buffer) {
   auto type = cast<MemRefType>(buffer.getType());
   const Type from = cast<MemRefType>(view.rows.getType()).getElementType();
-  const int64_t columns = type.getDimSize(1), whole = columns / b.shape.lanes * b.shape.lanes;
+  const int64_t columns = type.getDimSize(1), lanes = b.shape.lanes;
+  const int64_t whole = columns / lanes * lanes, step = vectorsOfIteration * lanes;
+  const int64_t main = whole / step * step;
   b.loop(b.index(0), view.count, 1, [&](Value row) {
-    if (whole > 0)
-      b.loop(b.index(0), b.index(whole), b.shape.lanes, [&](Value column) {
-        Value vector =
-            vector::LoadOp::create(b, b.vectorOf(from), view.rows, ValueRange{row, column});
-        b.store(b.widen(vector, type.getElementType()), buffer, row, column);
+    Value source = b.window(view.rows, row, b.index(0), 1, columns);
+    const auto widenVector = [&](Value column) {
+      Value vector =
+          vector::LoadOp::create(b, b.vectorOf(from), source, ValueRange{b.index(0), column});
+      b.store(b.widen(vector, type.getElementType()), buffer, row, column);
+    };
+    if (main > 0)
+      b.loop(b.index(0), b.index(main), step, [&](Value column) {
+        for (int64_t i = 0; i < vectorsOfIteration; ++i)
+          widenVector(b.offset(column, i * lanes));
       });
+    for (int64_t column = main; column < whole; column += lanes)
+      widenVector(b.index(column));
     if (whole < columns)
       b.loop(b.index(whole), b.index(columns), 1, [&](Value column) {
-        Value scalar = memref::LoadOp::create(b, view.rows, ValueRange{row, column});
+        Value scalar = memref::LoadOp::create(b, source, ValueRange{b.index(0), column});
         memref::StoreOp::create(b, b.widen(scalar, type.getElementType()), buffer,
                                 ValueRange{row, column});
       });
@@ -137,7 +149,8 @@ static Value asResting(VectorBuilder &b, Value element, Type resting) {
   return element.getType() == resting ? element : arith::ExtUIOp::create(b, resting, element);
 }
 
-void tilewright::emitLoad(VectorBuilder &b, View view, RankedTensorType tile, Value buffer) {
+void tilewright::emitLoad(VectorBuilder &b, View view, RankedTensorType tile, Value buffer,
+                          Value used) {
   auto type = cast<MemRefType>(buffer.getType());
   const Type resting = type.getElementType(), element = tile.getElementType();
   const int64_t columns = tile.getRank() == 2 ? tile.getDimSize(1) : 1, lanes = b.shape.lanes;
@@ -166,7 +179,7 @@ void tilewright::emitLoad(VectorBuilder &b, View view, RankedTensorType tile, Va
     });
   };
 
-  b.forEachVector(tile.getDimSize(0), [&](Value first, Value lane) {
+  const auto loadVector = [&](Value first, Value lane) {
     Value part = b.slice(buffer, first);
     if (whole == 0)
       return loadElements(part, first, lane, 0);
@@ -193,7 +206,8 @@ void tilewright::emitLoad(VectorBuilder &b, View view, RankedTensorType tile, Va
             loadElements(part, first, lane, whole);
         },
         [&] { loadElements(part, first, lane, 0); });
-  });
+  };
+  b.forEachVector(tile.getDimSize(0), loadVector, used);
 }
 
 void tilewright::emitStore(VectorBuilder &b, const Homes &homes, const IRMapping &scalars,

@@ -38,8 +38,10 @@ View emitWidened(VectorBuilder &builder, View view, mlir::Value buffer);
 llvm::SmallVector<mlir::Value> transpose(VectorBuilder &builder,
                                          llvm::SmallVector<mlir::Value> rows);
 
-/// Copies a view into the home of a tile; queries that do not exist are 0.
-void emitLoad(VectorBuilder &builder, View view, mlir::RankedTensorType tile, mlir::Value buffer);
+/// Copies a view into the home of a tile; queries that do not exist are 0. Groups of queries from
+/// `used` on are left out.
+void emitLoad(VectorBuilder &builder, View view, mlir::RankedTensorType tile, mlir::Value buffer,
+              mlir::Value used = {});
 
 /// Evaluates a tile and writes those of its rows that exist.
 void emitStore(VectorBuilder &builder, const Homes &homes, const mlir::IRMapping &scalars,

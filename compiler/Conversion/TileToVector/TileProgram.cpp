@@ -139,7 +139,7 @@ public:
 
   LogicalResult emit(Block &block) {
     Run run;
-    bool knowsUsed = &block != &program || !b.shape.columnsOnLanes;
+    bool knowsUsed = &block != &program;
     for (Operation &op : block.without_terminator()) {
       if (!run.takes(op))
         emit(std::exchange(run, {}));
@@ -201,6 +201,10 @@ private:
   /// How many queries of tiles of so many are stored, where that is known.
   llvm::DenseMap<int64_t, Value> used;
 
+  Value usedOf(Value tile) const {
+    return used.lookup(cast<RankedTensorType>(tile.getType()).getDimSize(0));
+  }
+
   Value scalar(Value value) { return scalars.lookup(value); }
   SmallVector<Value> scalarsOf(ValueRange values) {
     return llvm::map_to_vector(values, [&](Value value) { return scalar(value); });
@@ -232,7 +236,7 @@ private:
     if (b.shape.columnsOnLanes)
       emitColumnLoad(b, homes, view, tile.getType(), home);
     else
-      tilewright::emitLoad(b, view, tile.getType(), home);
+      tilewright::emitLoad(b, view, tile.getType(), home, usedOf(tile));
   }
 
   LogicalResult emit(tile::StoreOp store) {
@@ -249,7 +253,7 @@ private:
     if (b.shape.columnsOnLanes)
       emitColumnsInto(b, homes, scalars, tile, buffer);
     else
-      tilewright::emitInto(b, homes, scalars, tile, buffer);
+      tilewright::emitInto(b, homes, scalars, tile, buffer, usedOf(tile));
   }
 
   void emit(const Run &run) {
@@ -348,8 +352,8 @@ private:
       keys.begin = arith::MinSIOp::create(b, reach->begin, keys.count);
   }
 
-  /// Finds what is stored in the end, before the first loop, or with columns on lanes before all: a
-  /// group of queries past the end of a tensor needs no work.
+  /// Finds what is stored in the end, before all, or before the first loop where a place that is
+  /// stored to is not known earlier: a group of queries past the end of a tensor needs no work.
   void findUsed() {
     llvm::DenseSet<int64_t> unknown;
     program.walk([&](tile::StoreOp store) {
@@ -584,7 +588,7 @@ private:
         b.store(b.load(b.slice(place, first), b.index(0), lane), b.slice(home, first), b.index(0),
                 lane);
       };
-      b.forEachVector(queries, copy);
+      b.forEachVector(queries, copy, used.lookup(queries));
     }
     return success();
   }

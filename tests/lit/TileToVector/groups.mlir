@@ -13,15 +13,20 @@
 // CHECK-DAG: %[[S:.*]] = memref.alloca() {alignment = 64 : i64} : memref<48x24xf32>
 // CHECK-DAG: %[[ALPHA:.*]] = memref.alloca() {alignment = 64 : i64} : memref<1x24xf32>
 
-// Groups that nothing is stored of are left out.
+// Groups that nothing is stored of are left out, from the start.
 // CHECK: %[[OUT_EXTENT:.*]] = memref.dim %[[OUT]]
 // CHECK: %[[LEFT:.*]] = arith.subi %[[OUT_EXTENT]],
 // CHECK: %[[LIMITED:.*]] = arith.minsi %[[LEFT]], %c72
 // CHECK: %[[USED:.*]] = arith.maxsi %[[LIMITED]], %c0
+// CHECK: memref.subview %[[QUERY]]
+// CHECK: %[[END:.*]] = arith.minsi %[[USED]], %c72
+// CHECK: scf.for %{{.*}} = %c0 to %[[END]] step %c24
+// CHECK: memref.reinterpret_cast %[[Q]]
+// CHECK: scf.for %{{.*}} = %c0 to %[[END]] step %c24
+// CHECK: memref.reinterpret_cast %[[O]]
 // CHECK: scf.for %[[K0:.*]] = %c0 to %{{.*}} step %c48
 // CHECK: memref.subview %[[KEY]]
 // CHECK: memref.subview %[[VALUE]]
-// CHECK: %[[END:.*]] = arith.minsi %[[USED]], %c72
 // CHECK: scf.for %[[FIRST:.*]] = %c0 to %[[END]] step %c24
 // CHECK: %[[BEFORE:.*]] = arith.muli %[[FIRST]], %c16
 // CHECK: memref.reinterpret_cast %[[Q]] to offset: [%[[BEFORE]]], sizes: [16, 24], strides: [24, 1]

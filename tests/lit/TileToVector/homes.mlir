@@ -2,21 +2,28 @@
 
 // f16 and bf16 keys are widened once a tile, as they lie; queries while they are transposed.
 // CHECK-LABEL: func.func @widened(
-// CHECK-DAG: %[[Q:.*]] = memref.alloca() {alignment = 64 : i64} : memref<16x8xf32>
-// CHECK-DAG: %[[K:.*]] = memref.alloca() {alignment = 64 : i64} : memref<12x16xf32>
-// CHECK: vector.load %{{.*}} : memref<?x16xbf16, {{.*}}>, vector<8xbf16>
+// CHECK-DAG: %[[Q:.*]] = memref.alloca() {alignment = 64 : i64} : memref<77x8xf32>
+// CHECK-DAG: %[[K:.*]] = memref.alloca() {alignment = 64 : i64} : memref<12x77xf32>
+// CHECK: vector.load %{{.*}} : memref<?x77xbf16, {{.*}}>, vector<8xbf16>
 // CHECK: arith.shli
 // CHECK: vector.store %{{.*}}, %[[Q]]
-// CHECK: vector.load %{{.*}} : memref<?x16xbf16, {{.*}}>, vector<8xbf16>
+// Of a row four vectors are one iteration; then come those that are left, then elements.
+// CHECK: %[[ROW:.*]] = memref.reinterpret_cast %{{.*}} sizes: [1, 77]
+// CHECK: scf.for %{{.*}} = %c0 to %c64 step %c32
+// CHECK-COUNT-4: vector.store %{{.*}}, %[[K]]
+// CHECK: vector.load %[[ROW]][%c0, %c64]
 // CHECK: arith.shli
 // CHECK: vector.store %{{.*}}, %[[K]]
+// CHECK: scf.for %{{.*}} = %c72 to %c77
+// CHECK: memref.load %[[ROW]]
+// CHECK: memref.store %{{.*}}, %[[K]]
 // CHECK: memref.reinterpret_cast %[[K]]
-func.func @widened(%query: memref<?x16xbf16>, %key: memref<?x16xbf16>, %scores: memref<?x12xf32>) {
+func.func @widened(%query: memref<?x77xbf16>, %key: memref<?x77xbf16>, %scores: memref<?x12xf32>) {
   %c0 = arith.constant 0 : index
   scf.forall (%i) in (1) {
-    %q = tile.load %query[%c0] : memref<?x16xbf16> -> tensor<8x16xbf16>
-    %k = tile.load %key[%c0] : memref<?x16xbf16> -> tensor<12x16xbf16>
-    %s = tile.mma %q, %k {transpose_rhs} : tensor<8x16xbf16>, tensor<12x16xbf16> -> tensor<8x12xf32>
+    %q = tile.load %query[%c0] : memref<?x77xbf16> -> tensor<8x77xbf16>
+    %k = tile.load %key[%c0] : memref<?x77xbf16> -> tensor<12x77xbf16>
+    %s = tile.mma %q, %k {transpose_rhs} : tensor<8x77xbf16>, tensor<12x77xbf16> -> tensor<8x12xf32>
     tile.store %s, %scores[%c0] : tensor<8x12xf32>, memref<?x12xf32>
   }
   return
