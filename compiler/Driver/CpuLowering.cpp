@@ -47,10 +47,10 @@ public:
   }
 
   Schedule defaultSchedule(const ParsedProblem &problem) const override {
-    const Schedule blocks = usesAmx(problem)
-                                ? defaultAmxSchedule(problem.headDim, problem.valueDim)
-                                : defaultCpuSchedule(target, problem.dtype == DType::F64,
-                                                     problem.headDim, problem.valueDim);
+    const Schedule blocks =
+        usesAmx(problem)
+            ? defaultAmxSchedule(problem.headDim, problem.valueDim)
+            : defaultCpuSchedule(target, problem.dtype, problem.headDim, problem.valueDim);
     Schedule schedule = defaultScheduleAtTile();
     schedule.blockQ = blocks.blockQ;
     schedule.blockKV = blocks.blockKV;

@@ -12,19 +12,34 @@
 
 using namespace tilewright;
 
-Schedule tilewright::defaultCpuSchedule(const CpuTarget &target, bool isDouble, int64_t headDim,
+/// So many keep the scores, the transposed queries and the accumulator in a small L1, and 6 rows of
+/// a register tile divide them (docs/cpu.md).
+static constexpr int64_t mostKeys = 96;
+
+/// How many register tiles of queries share what is read of a block of keys and values.
+static int64_t defaultGroups(const CpuTarget &target, DType dtype, int64_t width) {
+  // Wide heads leave a small L1 with tiles of 16 lanes.
+  if (target.lanes == 16)
+    return width > 96 ? 2 : 1;
+  if (dtype != DType::F16 && dtype != DType::BF16)
+    return 1;
+  // Each block of keys and values is widened for a block of queries: four share that, as far as
+  // queries, outputs and what was widened fit 256 KiB, a second-level cache and a caller's stack.
+  const int64_t mostRows = (int64_t(1) << 15) / width - mostKeys;
+  return std::clamp<int64_t>(mostRows / (target.lanes * target.vectors), 1, 4);
+}
+
+Schedule tilewright::defaultCpuSchedule(const CpuTarget &target, DType dtype, int64_t headDim,
                                         int64_t valueDim) {
-  // 96 keys keep the scores, the transposed queries and the accumulator in a small L1, and 6 rows
-  // of a register tile divide them (docs/cpu.md). Wide heads leave it with tiles of 16 lanes; there
-  // two register tiles share what is read of keys and values.
+  const bool isDouble = dtype == DType::F64;
   const int64_t lanes = isDouble ? target.lanes / 2 : target.lanes;
   const int64_t width = std::max(headDim, valueDim);
   // Very wide heads would take more scratch than a stack holds: queries, outputs, and in f16 and
   // bf16 keys and values too, each with so many rows, and scores, come to less than 4 MiB.
   const int64_t mostRows = std::max<int64_t>(1, (int64_t(7) << 17) / (width * (isDouble ? 8 : 4)));
-  const int64_t groups = target.lanes == 16 && width > 96 ? 2 : 1;
+  const int64_t groups = defaultGroups(target, dtype, width);
   return {.blockQ = std::min(lanes * target.vectors * groups, std::max(lanes, mostRows)),
-          .blockKV = std::min<int64_t>(96, mostRows)};
+          .blockKV = std::min(mostKeys, mostRows)};
 }
 
 Schedule tilewright::defaultAmxSchedule(int64_t headDim, int64_t valueDim) {

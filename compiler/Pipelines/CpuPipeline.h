@@ -9,11 +9,13 @@
 #include "compiler/Pipelines/Pipeline.h"
 #include "compiler/Target/CPU/CpuTarget.h"
 
+#include <tilewright/tensor.h>
+
 namespace tilewright {
 
-/// One vector register tile of queries, and as many keys as leave room for the scores of a block in
-/// the first-level cache beside keys and values of this width.
-Schedule defaultCpuSchedule(const CpuTarget &target, bool isDouble, int64_t headDim,
+/// One register tile of queries or several that share a block of keys and values, and as many keys
+/// as leave room for the scores of a block in the first-level cache.
+Schedule defaultCpuSchedule(const CpuTarget &target, DType dtype, int64_t headDim,
                             int64_t valueDim);
 
 /// For problems in bf16 on a target with AMX, of widths up to maxAmxWidth: blocks of whole tiles.

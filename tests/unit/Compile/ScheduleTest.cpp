@@ -74,19 +74,26 @@ TEST(Schedule, TheDefaultFollowsTheRegisterTileAndTheWidth) {
   CpuTarget target;
   target.lanes = 8;
   target.vectors = 3;
-  EXPECT_EQ(defaultCpuSchedule(target, false, 64, 64), (Schedule{24, 96}));
-  EXPECT_EQ(defaultCpuSchedule(target, true, 64, 64), (Schedule{12, 96}));
-  EXPECT_EQ(defaultCpuSchedule(target, false, 96, 97), (Schedule{24, 96}));
+  EXPECT_EQ(defaultCpuSchedule(target, DType::F32, 64, 64), (Schedule{24, 96}));
+  EXPECT_EQ(defaultCpuSchedule(target, DType::F64, 64, 64), (Schedule{12, 96}));
+  EXPECT_EQ(defaultCpuSchedule(target, DType::F32, 96, 97), (Schedule{24, 96}));
+  // Blocks of several register tiles share what is widened.
+  EXPECT_EQ(defaultCpuSchedule(target, DType::BF16, 64, 64), (Schedule{96, 96}));
+  EXPECT_EQ(defaultCpuSchedule(target, DType::F16, 192, 8), (Schedule{72, 96}));
+  EXPECT_EQ(defaultCpuSchedule(target, DType::BF16, 8, 256), (Schedule{24, 96}));
+  EXPECT_EQ(defaultCpuSchedule(target, DType::F16, 512, 512), (Schedule{24, 96}));
   CpuTarget wide;
   wide.lanes = 16;
   wide.vectors = 4;
-  EXPECT_EQ(defaultCpuSchedule(wide, false, 96, 96), (Schedule{64, 96}));
-  EXPECT_EQ(defaultCpuSchedule(wide, false, 96, 97), (Schedule{128, 96}));
-  EXPECT_EQ(defaultCpuSchedule(wide, true, 160, 8), (Schedule{64, 96}));
+  EXPECT_EQ(defaultCpuSchedule(wide, DType::F32, 96, 96), (Schedule{64, 96}));
+  EXPECT_EQ(defaultCpuSchedule(wide, DType::F32, 96, 97), (Schedule{128, 96}));
+  EXPECT_EQ(defaultCpuSchedule(wide, DType::F64, 160, 8), (Schedule{64, 96}));
+  EXPECT_EQ(defaultCpuSchedule(wide, DType::BF16, 96, 96), (Schedule{64, 96}));
   EXPECT_EQ(defaultAmxSchedule(64, 64), (Schedule{32, 64}));
   EXPECT_EQ(defaultAmxSchedule(96, 64), (Schedule{32, 32}));
   EXPECT_EQ(defaultAmxSchedule(64, 128), (Schedule{32, 64}));
   // What a stack of scratch allows.
-  EXPECT_EQ(defaultCpuSchedule(target, false, 32768, 32768), (Schedule{8, 7}));
-  EXPECT_EQ(defaultCpuSchedule(target, true, 65536, 1), (Schedule{4, 1}));
+  EXPECT_EQ(defaultCpuSchedule(target, DType::F32, 32768, 32768), (Schedule{8, 7}));
+  EXPECT_EQ(defaultCpuSchedule(target, DType::BF16, 32768, 32768), (Schedule{8, 7}));
+  EXPECT_EQ(defaultCpuSchedule(target, DType::F64, 65536, 1), (Schedule{4, 1}));
 }

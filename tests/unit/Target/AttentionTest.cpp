@@ -123,6 +123,32 @@ TEST(Attention, AnyRegisterTileAndNumberOfGroupsIsRight) {
   }
 }
 
+TEST(Attention, WhatIsWidenedServesAllQueriesOfABlock) {
+  // Blocks of up to four register tiles, of which lengths leave out some or cut one short; widths
+  // of whole iterations, of vectors beyond them and of elements beyond these.
+  for (const DType dtype : {DType::F16, DType::BF16}) {
+    const auto caseOf = [&](int64_t queries, int64_t keys) {
+      Case aCase({.queries = queries,
+                  .keys = keys,
+                  .d = 77,
+                  .dv = 40,
+                  .batch = 2,
+                  .heads = 4,
+                  .kvHeads = 2,
+                  .dtype = dtype},
+                 noise(1), noise(2), noise(3));
+      aCase.mask("k <= q + 50");
+      return aCase;
+    };
+    const Result<Kernel> kernel =
+        compileKernel(caseOf(1, 1).problem, {.schedule = "block_q=96,block_kv=24,vectors=3"});
+    for (const int64_t queries : {33, 48, 71, 72, 73, 96, 97, 150})
+      expectRight(kernel, caseOf(queries, 73));
+    expectRight(kernel, caseOf(100, 1));
+    expectRight(kernel, caseOf(100, 0));
+  }
+}
+
 TEST(Attention, MasksMayBoundKeysByPositionsInAnyForm) {
   for (const char *mask :
        {"k <= q", "q >= k", "k < q", "k <= q + 11", "k < q - 9", "11 + q > k", "k <= q + far",
