@@ -9,24 +9,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 using namespace tilewright;
 
-/// So many keep the scores, the transposed queries and the accumulator in a small L1, and 6 rows of
-/// a register tile divide them (docs/cpu.md).
-static constexpr int64_t mostKeys = 96;
-
-/// How many register tiles of queries share what is read of a block of keys and values.
-static int64_t defaultGroups(const CpuTarget &target, DType dtype, int64_t width) {
-  // Wide heads leave a small L1 with tiles of 16 lanes.
+/// Register tiles of queries that share what is read of a block of keys and values, and the keys.
+static std::pair<int64_t, int64_t> defaultBlock(const CpuTarget &target, DType dtype,
+                                                int64_t width) {
+  // 96 keys keep the scores, the transposed queries and the accumulator in a small L1, and 6 rows
+  // of a register tile divide them (docs/cpu.md). Wide heads leave it with tiles of 16 lanes.
   if (target.lanes == 16)
-    return width > 96 ? 2 : 1;
+    return {width > 96 ? 2 : 1, 96};
   if (dtype != DType::F16 && dtype != DType::BF16)
-    return 1;
+    return {1, 96};
   // Each block of keys and values is widened for a block of queries: four share that, as far as
   // queries, outputs and what was widened fit 256 KiB, a second-level cache and a caller's stack.
-  const int64_t mostRows = (int64_t(1) << 15) / width - mostKeys;
-  return std::clamp<int64_t>(mostRows / (target.lanes * target.vectors), 1, 4);
+  const int64_t keys = width > 160 ? 64 : 96, mostRows = (int64_t(1) << 15) / width - keys;
+  return {std::clamp<int64_t>(mostRows / (target.lanes * target.vectors), 1, 4), keys};
 }
 
 Schedule tilewright::defaultCpuSchedule(const CpuTarget &target, DType dtype, int64_t headDim,
@@ -37,9 +36,9 @@ Schedule tilewright::defaultCpuSchedule(const CpuTarget &target, DType dtype, in
   // Very wide heads would take more scratch than a stack holds: queries, outputs, and in f16 and
   // bf16 keys and values too, each with so many rows, and scores, come to less than 4 MiB.
   const int64_t mostRows = std::max<int64_t>(1, (int64_t(7) << 17) / (width * (isDouble ? 8 : 4)));
-  const int64_t groups = defaultGroups(target, dtype, width);
+  const auto [groups, keys] = defaultBlock(target, dtype, width);
   return {.blockQ = std::min(lanes * target.vectors * groups, std::max(lanes, mostRows)),
-          .blockKV = std::min(mostKeys, mostRows)};
+          .blockKV = std::min(keys, mostRows)};
 }
 
 Schedule tilewright::defaultAmxSchedule(int64_t headDim, int64_t valueDim) {

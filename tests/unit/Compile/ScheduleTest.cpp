@@ -79,9 +79,9 @@ TEST(Schedule, TheDefaultFollowsTheRegisterTileAndTheWidth) {
   EXPECT_EQ(defaultCpuSchedule(target, DType::F32, 96, 97), (Schedule{24, 96}));
   // Blocks of several register tiles share what is widened.
   EXPECT_EQ(defaultCpuSchedule(target, DType::BF16, 64, 64), (Schedule{96, 96}));
-  EXPECT_EQ(defaultCpuSchedule(target, DType::F16, 192, 8), (Schedule{72, 96}));
-  EXPECT_EQ(defaultCpuSchedule(target, DType::BF16, 8, 256), (Schedule{24, 96}));
-  EXPECT_EQ(defaultCpuSchedule(target, DType::F16, 512, 512), (Schedule{24, 96}));
+  EXPECT_EQ(defaultCpuSchedule(target, DType::F16, 160, 8), (Schedule{96, 96}));
+  EXPECT_EQ(defaultCpuSchedule(target, DType::BF16, 8, 256), (Schedule{48, 64}));
+  EXPECT_EQ(defaultCpuSchedule(target, DType::F16, 512, 512), (Schedule{24, 64}));
   CpuTarget wide;
   wide.lanes = 16;
   wide.vectors = 4;
