@@ -49,7 +49,7 @@ public:
   Schedule defaultSchedule(const ParsedProblem &problem) const override {
     const Schedule blocks =
         usesAmx(problem)
-            ? defaultAmxSchedule(problem.headDim, problem.valueDim)
+            ? defaultAmxSchedule(problem.valueDim)
             : defaultCpuSchedule(target, problem.dtype, problem.headDim, problem.valueDim);
     Schedule schedule = defaultScheduleAtTile();
     schedule.blockQ = blocks.blockQ;

@@ -41,11 +41,12 @@ Schedule tilewright::defaultCpuSchedule(const CpuTarget &target, DType dtype, in
           .blockKV = std::min(keys, mostRows)};
 }
 
-Schedule tilewright::defaultAmxSchedule(int64_t headDim, int64_t valueDim) {
+Schedule tilewright::defaultAmxSchedule(int64_t valueDim) {
   // What a block of queries reads again for each block of keys, and both rings, fit 48 KiB of L1;
-  // of wide heads nothing does (docs/cpu.md).
-  const int64_t width = std::max(headDim, valueDim);
-  return {.blockQ = 32, .blockKV = width > 64 && width <= 96 ? 32 : 64};
+  // of wide heads nothing does. Two groups are 64 keys and half of the values' tiles each
+  // (docs/cpu.md), so where these are odd in number there is one group, of 32 keys.
+  const int64_t valueTiles = (valueDim + 15) / 16;
+  return {.blockQ = 32, .blockKV = valueTiles % 2 == 0 ? 64 : 32};
 }
 
 std::string tilewright::tileToVectorPipeline(const CpuTarget &target, const Schedule &schedule) {

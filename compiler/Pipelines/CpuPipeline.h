@@ -19,7 +19,7 @@ Schedule defaultCpuSchedule(const CpuTarget &target, DType dtype, int64_t headDi
                             int64_t valueDim);
 
 /// For problems in bf16 on a target with AMX, of widths up to maxAmxWidth: blocks of whole tiles.
-Schedule defaultAmxSchedule(int64_t headDim, int64_t valueDim);
+Schedule defaultAmxSchedule(int64_t valueDim);
 /// Accumulators of wider heads leave the cache; there the other schedule serves.
 constexpr int64_t maxAmxWidth = 1024;
 

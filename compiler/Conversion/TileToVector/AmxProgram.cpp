@@ -171,6 +171,8 @@ std::optional<AmxProgram> tilewright::matchAmxProgram(scf::ForallOp forall) {
         << remark::add("products are computed in f32 and not with AMX: {0}", problem);
     return std::nullopt;
   };
+  if (forall->hasAttr(tile::columnsOnLanesAttribute))
+    return refuse(forall, "the program puts columns on the lanes");
   AmxProgram program;
   for (tile::SoftmaxStepOp step : steps) {
     Matcher matcher;

@@ -89,9 +89,9 @@ TEST(Schedule, TheDefaultFollowsTheRegisterTileAndTheWidth) {
   EXPECT_EQ(defaultCpuSchedule(wide, DType::F32, 96, 97), (Schedule{128, 96}));
   EXPECT_EQ(defaultCpuSchedule(wide, DType::F64, 160, 8), (Schedule{64, 96}));
   EXPECT_EQ(defaultCpuSchedule(wide, DType::BF16, 96, 96), (Schedule{64, 96}));
-  EXPECT_EQ(defaultAmxSchedule(64, 64), (Schedule{32, 64}));
-  EXPECT_EQ(defaultAmxSchedule(96, 64), (Schedule{32, 32}));
-  EXPECT_EQ(defaultAmxSchedule(64, 128), (Schedule{32, 64}));
+  EXPECT_EQ(defaultAmxSchedule(64), (Schedule{32, 64}));
+  EXPECT_EQ(defaultAmxSchedule(80), (Schedule{32, 32}));
+  EXPECT_EQ(defaultAmxSchedule(128), (Schedule{32, 64}));
   // What a stack of scratch allows.
   EXPECT_EQ(defaultCpuSchedule(target, DType::F32, 32768, 32768), (Schedule{8, 7}));
   EXPECT_EQ(defaultCpuSchedule(target, DType::BF16, 32768, 32768), (Schedule{8, 7}));

@@ -143,9 +143,10 @@ Result<Kernel> emulateAmx(const Compilation &compilation) {
   Result<CpuTarget> target = CpuTarget::host();
   if (!target)
     return target.error();
-  const ParsedProblem *problem = CompilationAccess::problem(compilation);
-  return makeCpuKernel(module.lower(), *target, *signature,
-                       {problem->declarations, problem->scores, problem->masks});
+  LaunchExpressions expressions;
+  if (const ParsedProblem *problem = CompilationAccess::problem(compilation))
+    expressions = {problem->declarations, problem->scores, problem->masks};
+  return makeCpuKernel(module.lower(), *target, *signature, expressions);
 }
 
 } // namespace tilewright::test

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tests/unit/Target/Attention.h"
+#include "tests/unit/Target/EmulatedAmx.h"
 
 #include <fmt/format.h>
 
@@ -107,18 +108,21 @@ TEST(FewQueries, CapturedTensorsByKeyQueryAndHead) {
 }
 
 TEST(FewQueries, BothOrientationsOfAProgramAreRight) {
-  for (const DType dtype : {DType::F32, DType::BF16})
+  const CompileOptions forHost, forAmx{"cpu", "sapphirerapids"};
+  for (const auto &[dtype, options] :
+       {std::pair{DType::F32, forHost}, {DType::BF16, forHost}, {DType::BF16, forAmx}})
     for (const int64_t queries : {2, 70}) {
       Case aCase = caseOf(queries, 90, 24, 21, dtype, 4, 2);
       aCase.preset("causal-lower-right").preset("softcap", 2);
-      Result<Compilation> compilation = compile(describe(aCase.problem, {}));
+      Result<Compilation> compilation = compile(describe(aCase.problem, {}), options);
       ASSERT_TRUE(compilation) << compilation.error().message();
       for (const bool columnsOnLanes : {false, true}) {
+        SCOPED_TRACE(fmt::format("{} queries {} {}", queries, options.cpu, columnsOnLanes));
         const std::string text =
             withColumnsOnLanes(*compilation->text(Stage::Tile), columnsOnLanes);
-        Result<Compilation> edited = compileText(text, Stage::Tile);
+        Result<Compilation> edited = compileText(text, Stage::Tile, options);
         ASSERT_TRUE(edited) << edited.error().message() << text;
-        expectRight(edited->kernel(), aCase);
+        expectRight(options.cpu.empty() ? edited->kernel() : emulateAmx(*edited), aCase);
       }
     }
 }
