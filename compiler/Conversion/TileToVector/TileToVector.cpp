@@ -127,7 +127,6 @@ struct TileToVector : tilewright::impl::ConvertTileToVectorBase<TileToVector> {
     llvm::append_range(inputs, more);
     auto result = func::FuncOp::create(builder, function.getLoc(), name.str(),
                                        builder.getFunctionType(inputs, results));
-    result->setAttr("llvm.emit_c_interface", builder.getUnitAttr());
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
       if (DictionaryAttr attributes = function.getArgAttrDict(i))
         result.setArgAttrs(i, attributes);

@@ -237,7 +237,7 @@ Result<Kernel> tilewright::makeCpuKernel(mlir::ModuleOp llvmModule, const CpuTar
   Result<std::unique_ptr<llvm::Module>> module = translateToLLVM(llvmModule, target, context);
   if (!module)
     return module.error();
-  Result<EntryPoints> entries = addEntryPoints(**module, signature);
+  Result<EntryPoints> entries = makeEntryPoints(**module, signature);
   if (!entries)
     return entries.error();
   Result<std::string> object = emitObject(**module, target);

@@ -20,9 +20,8 @@ class ModuleOp;
 namespace tilewright {
 
 /// Code in memory for `llvmModule`, which is in the llvm dialect and was lowered from vector code
-/// of this signature with the attribute llvm.emit_c_interface on its functions. Debuggers learn the
-/// symbols at once; perf does if JITDUMPDIR is set in the environment, which is where LLVM then
-/// writes what `perf inject --jit` reads.
+/// of this signature. Debuggers learn the symbols at once; perf does if JITDUMPDIR is set in the
+/// environment, which is where LLVM then writes what `perf inject --jit` reads.
 ///
 /// Refused: a target that is not this machine, more than maxArguments arguments.
 Result<Kernel> makeCpuKernel(mlir::ModuleOp llvmModule, const CpuTarget &target,

@@ -30,8 +30,8 @@ struct EntryPoints {
   std::string workspaceBytes;
 };
 
-/// Adds them to a kernel's module.
-Result<EntryPoints> addEntryPoints(llvm::Module &module, const Signature &signature);
+/// Makes them of the functions of a kernel's module, which keep their names.
+Result<EntryPoints> makeEntryPoints(llvm::Module &module, const Signature &signature);
 
 } // namespace tilewright
 

@@ -414,7 +414,7 @@ Status tilewright::addObjectFunctions(Module &module, const ObjectDescription &o
         "{} has AVX10.2, which an object cannot ask a processor for yet; compile for "
         "an older one",
         target.cpu);
-  Result<EntryPoints> entries = addEntryPoints(module, object.signature);
+  Result<EntryPoints> entries = makeEntryPoints(module, object.signature);
   if (!entries)
     return entries.error();
   ObjectWriter(module, object, target, processor, *entries).run();

@@ -3,7 +3,6 @@
 // The iterations of the forall become the items of a function that counts them and one that does one.
 // CHECK-LABEL: func.func @copy_items(
 // CHECK-SAME: %[[SOURCE:.*]]: memref<?x?x4xf32>, %{{.*}}: memref<?x?x4xf32>) -> index
-// CHECK-SAME: llvm.emit_c_interface
 // CHECK: %[[HEADS:.*]] = memref.dim %[[SOURCE]]
 // CHECK: %[[BLOCKS:.*]] = arith.ceildivsi
 // CHECK: %[[HEAD_COUNT:.*]] = arith.maxsi
@@ -15,7 +14,7 @@
 // The last dimension runs fastest.
 // CHECK-LABEL: func.func @copy(
 // CHECK-SAME: %{{.*}}: memref<?x?x4xf32>, %{{.*}}: memref<?x?x4xf32>, %[[ITEM:.*]]: index)
-// CHECK-SAME: attributes {llvm.emit_c_interface, tilewright.scratch_bytes =
+// CHECK-SAME: attributes {tilewright.scratch_bytes =
 // CHECK: %[[BLOCK_EXTENT:.*]] = arith.maxsi
 // CHECK: %[[BLOCK_EXTENT:.*]] = arith.maxsi
 // CHECK: %[[BLOCK:.*]] = arith.remui %[[ITEM]], %[[BLOCK_EXTENT]] : index

@@ -36,7 +36,7 @@ std::string scaleRows(const std::string &body = "") {
          %scale: f32 {{attn.name = "scale"}})",
       type);
   return fmt::format(R"(
-    func.func @scale_rows_items({0}) -> index attributes {{llvm.emit_c_interface}} {{
+    func.func @scale_rows_items({0}) -> index {{
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
       %c2 = arith.constant 2 : index
@@ -47,7 +47,7 @@ std::string scaleRows(const std::string &body = "") {
       %n = arith.muli %bh, %t : index
       return %n : index
     }}
-    func.func @scale_rows({0}, %item: index) attributes {{llvm.emit_c_interface}} {{
+    func.func @scale_rows({0}, %item: index) {{
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
       %c2 = arith.constant 2 : index
@@ -298,14 +298,28 @@ TEST(CpuKernel, RefusesCodeForAnotherProcessor) {
 TEST(CpuKernel, NamesAFunctionThatIsNotThere) {
   Result<Kernel> kernel = test::makeKernel(R"(
     func.func private @missing()
-    func.func @f_items() -> index attributes {llvm.emit_c_interface} {
+    func.func @f_items() -> index {
       %c1 = arith.constant 1 : index
       return %c1 : index
     }
-    func.func @f(%item: index) attributes {llvm.emit_c_interface} {
+    func.func @f(%item: index) {
       call @missing() : () -> ()
       return
     })");
   ASSERT_FALSE(kernel);
   EXPECT_THAT(kernel.error().message(), HasSubstr("missing"));
+}
+
+TEST(CpuKernel, RefusesAFunctionThatCallsItself) {
+  Result<Kernel> kernel = test::makeKernel(R"(
+    func.func @f_items() -> index {
+      %c1 = arith.constant 1 : index
+      return %c1 : index
+    }
+    func.func @f(%item: index) {
+      call @f(%item) : (index) -> ()
+      return
+    })");
+  ASSERT_FALSE(kernel);
+  EXPECT_THAT(kernel.error().message(), HasSubstr("@f is called by the code itself"));
 }

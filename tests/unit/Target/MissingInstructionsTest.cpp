@@ -57,12 +57,12 @@ TEST(MissingInstructions, NoProcessorNeedsALibrary) {
 TEST(MissingInstructions, AFunctionThatIsNotOursIsRefused) {
   const Result<Compilation> compilation = compileText(R"(
     func.func @sine_items(%x: memref<4xf32> {attn.name = "x"}) -> index
-        attributes {llvm.emit_c_interface} {
+        {
       %c1 = arith.constant 1 : index
       return %c1 : index
     }
     func.func @sine(%x: memref<4xf32> {attn.name = "x"}, %item: index)
-        attributes {llvm.emit_c_interface} {
+        {
       %old = memref.load %x[%item] : memref<4xf32>
       %new = math.sin %old : f32
       memref.store %new, %x[%item] : memref<4xf32>
