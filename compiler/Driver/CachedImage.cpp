@@ -17,10 +17,10 @@ using namespace tilewright;
 static Result<std::string> canonicalText(Compilation::Implementation &state) {
   if (state.from != Stage::Attn)
     return state.memoized(state.from);
-  Result<OwningOpRef<ModuleOp>> module = state.parse(Stage::Attn);
+  Result<ModuleOp> module = state.module(Stage::Attn);
   if (!module)
     return module.error();
-  return printModule(**module);
+  return printModule(*module);
 }
 
 /// Without a build id, images of one build could not be told from those of another.

@@ -5,7 +5,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Driver/Implementation.h"
-#include "compiler/Frontend/ParseModule.h"
 #include "compiler/Pipelines/CpuPipeline.h"
 #include "compiler/Target/CPU/Codegen.h"
 #include "compiler/Target/CPU/CpuKernel.h"
@@ -82,7 +81,7 @@ public:
 
   /// Generating code changes the module that it is given, so each stage translates anew.
   Result<std::string> code(Stage stage, Compilation::Implementation &state) const override {
-    Result<ModuleOp> module = state.llvmModule();
+    Result<ModuleOp> module = state.module(Stage::LLVM);
     if (!module)
       return module.error();
     llvm::LLVMContext context;
@@ -100,34 +99,33 @@ public:
         ObjectDescription::make(name, *std::move(taken), state.launchExpressions());
     if (!object)
       return object.error();
+    Result<std::string> header = objectHeader(
+        **translated, *object, target, state.from == Stage::Attn ? toString(state.schedule) : "");
     if (stage == Stage::Header)
-      return objectHeader(**translated, *object, target,
-                          state.from == Stage::Attn ? toString(state.schedule) : "");
+      return header;
+    state.keep(Stage::Header, std::move(header)); // who links an object wants both
     if (Status added = addObjectFunctions(**translated, *object, target); !added)
       return added.error();
     return emitObject(**translated, target);
   }
 
   Result<Signature> signature(Compilation::Implementation &state) const override {
-    Result<OwningOpRef<ModuleOp>> module = state.parse(Stage::Vector);
+    Result<ModuleOp> module = state.module(Stage::Vector);
     if (!module)
       return module.error();
-    return extractSignature(**module);
+    return extractSignature(*module);
   }
 
   Result<Kernel> kernel(Compilation::Implementation &state) const override {
     if (!target.isHost)
       return unsupported("the code is for {}, which this machine cannot run", target.cpu);
-    // In place of state.llvmModule(), so that the text of the stage is parsed only once.
-    Result<OwningOpRef<ModuleOp>> module = state.parse(Stage::Vector);
-    if (!module)
-      return module.error();
-    Result<Signature> taken = extractSignature(**module);
+    Result<Signature> taken = signature(state);
     if (!taken)
       return taken.error();
-    if (Status lowered = runPipeline(**module, vectorToLLVMPipeline()); !lowered)
-      return lowered.error();
-    return makeCpuKernel(**module, target, *std::move(taken), state.launchExpressions());
+    Result<ModuleOp> module = state.module(Stage::LLVM);
+    if (!module)
+      return module.error();
+    return makeCpuKernel(*module, target, *std::move(taken), state.launchExpressions());
   }
 
   Result<KernelImage> image(Compilation::Implementation &, bool) const override {

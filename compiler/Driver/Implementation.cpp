@@ -70,11 +70,12 @@ void Compilation::Implementation::addRemark(Remark remark) {
 Status Compilation::Implementation::tryLowering() {
   const std::lock_guard lock(mutex);
   const size_t remarksBefore = collected.size();
-  const Result<std::string> lowest = memoized(lowering->codeSource());
+  const Result<ModuleOp> lowest = module(lowering->codeSource());
   if (lowest)
     return {};
   collected.resize(remarksBefore);
   std::erase_if(texts, [this](const auto &text) { return text.first != from; });
+  std::erase_if(modules, [this](const auto &module) { return module.first != from; });
   return lowest.error();
 }
 
@@ -126,10 +127,7 @@ std::string Compilation::Implementation::pipeline() const {
   return fmt::format("builtin.module({})", fmt::join(passes, ","));
 }
 
-Result<std::string> Compilation::Implementation::memoized(Stage stage) {
-  const auto found = texts.find(stage);
-  if (found != texts.end())
-    return found->second;
+Status Compilation::Implementation::checkIsThere(Stage stage) const {
   if (std::ranges::find(lowering->stages(), stage) == lowering->stages().end()) {
     std::vector<std::string_view> names;
     for (Stage known : lowering->stages())
@@ -140,20 +138,49 @@ Result<std::string> Compilation::Implementation::memoized(Stage stage) {
   if (stage < from)
     return invalidArgument("there is no stage {}: the compilation starts at {}, which comes later",
                            nameOf(stage), nameOf(from));
-  return texts.emplace(stage, compute(stage)).first->second;
+  return {};
 }
 
-Result<std::string> Compilation::Implementation::compute(Stage stage) {
-  if (stage >= Stage::LLVM)
-    return lowering->code(stage, *this);
-  const std::span<const Stage> stages = lowering->stages();
-  const Stage before = *std::prev(std::ranges::find(stages, stage));
-  Result<OwningOpRef<ModuleOp>> module = parse(before);
-  if (!module)
-    return module.error();
-  if (Status status = runPipeline(**module, passesTo(stage)); !status)
+Result<std::string> Compilation::Implementation::memoized(Stage stage) {
+  const auto found = texts.find(stage);
+  if (found != texts.end())
+    return found->second;
+  if (Status checked = checkIsThere(stage); !checked)
+    return checked.error();
+  const auto compute = [&]() -> Result<std::string> {
+    if (stage >= Stage::LLVM)
+      return lowering->code(stage, *this);
+    Result<ModuleOp> program = module(stage);
+    if (!program)
+      return program.error();
+    return printModule(*program);
+  };
+  return texts.emplace(stage, compute()).first->second;
+}
+
+Result<ModuleOp> Compilation::Implementation::module(Stage stage) {
+  auto found = modules.find(stage);
+  if (found == modules.end()) {
+    if (Status checked = checkIsThere(stage); !checked)
+      return checked.error();
+    found = modules.emplace(stage, stage == from ? parse(stage) : lowerTo(stage)).first;
+  }
+  if (!found->second)
+    return found->second.error();
+  return found->second->get();
+}
+
+Result<OwningOpRef<ModuleOp>> Compilation::Implementation::lowerTo(Stage stage) {
+  Result<ModuleOp> before = module(*std::prev(std::ranges::find(lowering->stages(), stage)));
+  if (!before)
+    return before.error();
+  OwningOpRef<ModuleOp> program = before->clone();
+  if (Status status = runPipeline(*program, passesTo(stage)); !status)
     return status.error();
-  return printModule(**module);
+  if (stage != lowering->codeSource() || !lowering->codeNamesPlaces())
+    return program;
+  keep(stage, printModule(*program));
+  return parse(stage);
 }
 
 Result<OwningOpRef<ModuleOp>> Compilation::Implementation::parse(Stage stage) {
@@ -164,28 +191,6 @@ Result<OwningOpRef<ModuleOp>> Compilation::Implementation::parse(Stage stage) {
   if (!module)
     return module.error().within(nameOf(stage));
   return module;
-}
-
-Result<ModuleOp> Compilation::Implementation::llvmModule() {
-  const auto lower = [&]() -> Result<OwningOpRef<ModuleOp>> {
-    const Stage source = std::max(from, lowering->codeSource());
-    if (source > Stage::LLVM)
-      return invalidArgument("there is no stage llvm: the compilation starts at {}, which comes "
-                             "later",
-                             nameOf(from));
-    Result<OwningOpRef<ModuleOp>> module = parse(source);
-    if (!module)
-      return module;
-    for (Stage stage : stagesAfter(source))
-      if (Status status = runPipeline(**module, passesTo(stage)); !status)
-        return status.error();
-    return module;
-  };
-  if (!lowered)
-    lowered.emplace(lower());
-  if (!*lowered)
-    return lowered->error();
-  return lowered->value().get();
 }
 
 std::optional<TuningKey> Compilation::Implementation::tuningKey() const {

@@ -18,8 +18,9 @@
 
 namespace tilewright {
 
-/// Each stage is computed from the text of the one before it, once, under a lock. So the text of a
-/// stage given back with --from leads to the same code.
+/// Each stage is computed from the one before it, once, under a lock, and printed if somebody asks
+/// for its text. A pass sees a copy of the program, whose uses have the order that parsing its text
+/// gives them. So the text of a stage given back with --from leads to the same code.
 class TILEWRIGHT_HIDDEN Compilation::Implementation {
   std::vector<Remark> collected; // outlives the context, which adds to it
 
@@ -49,9 +50,10 @@ public:
 
   // For the lowering, which runs under the lock.
   Result<std::string> memoized(Stage stage);
-  Result<mlir::OwningOpRef<mlir::ModuleOp>> parse(Stage stage);
-  /// In the llvm dialect.
-  Result<mlir::ModuleOp> llvmModule();
+  /// The program at a stage of MLIR, Stage::LLVM being the llvm dialect; not to be changed.
+  Result<mlir::ModuleOp> module(Stage stage);
+  /// Keeps what was computed along with another stage.
+  void keep(Stage stage, Result<std::string> text) { texts.emplace(stage, std::move(text)); }
   LaunchExpressions launchExpressions() const;
   /// Nothing where the problem is not known or the code is for another machine.
   std::optional<TuningKey> tuningKey() const;
@@ -61,13 +63,15 @@ public:
 
 private:
   std::string passesTo(Stage stage) const;
-  Result<std::string> compute(Stage stage);
+  Status checkIsThere(Stage stage) const;
+  Result<mlir::OwningOpRef<mlir::ModuleOp>> parse(Stage stage);
+  Result<mlir::OwningOpRef<mlir::ModuleOp>> lowerTo(Stage stage);
   /// The stages of MLIR after `after`, the last of which is Stage::LLVM.
   std::vector<Stage> stagesAfter(Stage after) const;
 
   std::mutex mutex; // of all below, and of the context
   std::map<Stage, Result<std::string>> texts;
-  std::optional<Result<mlir::OwningOpRef<mlir::ModuleOp>>> lowered; // in the llvm dialect
+  std::map<Stage, Result<mlir::OwningOpRef<mlir::ModuleOp>>> modules;
   std::optional<Result<Kernel>> compiled;
 };
 

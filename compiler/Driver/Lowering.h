@@ -26,10 +26,12 @@ public:
   virtual ~Lowering() = default;
 
   /// All stages in order; those that a compilation can start at; and the one that code is generated
-  /// from: the lowering from there on reads its text, so that places in the code are places in it.
+  /// from.
   virtual std::span<const Stage> stages() const = 0;
   virtual std::span<const Stage> firstStages() const = 0;
   virtual Stage codeSource() const = 0;
+  /// Whether code names lines of that stage: the lowering from there on then reads its text.
+  virtual bool codeNamesPlaces() const { return false; }
 
   /// "cpu", "sm_90a".
   virtual std::string_view targetName() const = 0;

@@ -57,6 +57,7 @@ public:
     return first;
   }
   Stage codeSource() const override { return Stage::SM; }
+  bool codeNamesPlaces() const override { return true; }
 
   Status check(const ParsedProblem &problem) const override {
     if (problem.dtype != DType::F16 && problem.dtype != DType::BF16)
@@ -122,7 +123,7 @@ public:
         return assembled.error();
       return std::move(assembled->cubin);
     }
-    Result<ModuleOp> module = state.llvmModule();
+    Result<ModuleOp> module = state.module(Stage::LLVM);
     if (!module)
       return module.error();
     llvm::LLVMContext context;

@@ -68,14 +68,32 @@ TEST(Compile, TwoCompilationsGiveTheSameText) {
     EXPECT_EQ(textOf(first, stage), textOf(second, stage)) << nameOf(stage);
 }
 
-TEST(Compile, AStageGivenBackLeadsToTheSameCode) {
-  const Result<Compilation> whole = compile(slidingWindow(), portable);
+static void expectTheSameCodeFromEachStage(const Problem &problem, const CompileOptions &options) {
+  const Result<Compilation> whole = compile(problem, options);
   const std::string code = textOf(whole, Stage::Asm);
   for (Stage from : {Stage::Attn, Stage::Tile, Stage::Vector}) {
-    const Result<Compilation> rest = compileText(textOf(whole, from), from, portable);
+    const Result<Compilation> rest = compileText(textOf(whole, from), from, options);
     EXPECT_EQ(textOf(rest, from), textOf(whole, from)) << nameOf(from);
     EXPECT_EQ(textOf(rest, Stage::Asm), code) << nameOf(from);
   }
+}
+
+TEST(Compile, AStageGivenBackLeadsToTheSameCode) {
+  expectTheSameCodeFromEachStage(slidingWindow(), portable);
+  Problem scored = slidingWindow();
+  scored.dtype = DType::BF16;
+  scored.headDim = 64;
+  scored.scores = {"30.0 * tanh(s / 30.0)"};
+  expectTheSameCodeFromEachStage(scored, {.cpu = "sapphirerapids"});
+  expectTheSameCodeFromEachStage(scored, {.cpu = "haswell"});
+}
+
+TEST(Compile, TheHeaderIsTheSameWithoutTheObject) {
+  const Result<Compilation> both = compile(slidingWindow(), portable);
+  const Result<Compilation> alone = compile(slidingWindow(), portable);
+  textOf(both, Stage::Object);
+  EXPECT_THAT(textOf(both, Stage::Header), HasSubstr("attention_run"));
+  EXPECT_EQ(textOf(both, Stage::Header), textOf(alone, Stage::Header));
 }
 
 TEST(Compile, ThereIsNothingAboveTheFirstStage) {
