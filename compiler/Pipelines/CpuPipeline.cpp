@@ -50,13 +50,16 @@ Schedule tilewright::defaultAmxSchedule(int64_t valueDim) {
 }
 
 std::string tilewright::tileToVectorPipeline(const CpuTarget &target, const Schedule &schedule) {
+  // Regions of one block each have no control flow to simplify.
   return fmt::format("tile-expand-block-ranges,cse,"
-                     "convert-tile-to-vector{{lanes={} vectors={} rows={}{}}},canonicalize,cse",
+                     "convert-tile-to-vector{{lanes={} vectors={} rows={}{}}},"
+                     "canonicalize{{region-simplify=disabled}},cse",
                      target.lanes, schedule.vectors, schedule.rows, target.amx ? " amx=true" : "");
 }
 
 std::string tilewright::vectorToLLVMPipeline() {
+  // A second round of canonicalization finds nothing that code generation does not.
   return "convert-scf-to-cf,expand-strided-metadata,lower-affine,"
-         "arith-expand{include-bf16=true},convert-to-llvm,"
-         "reconcile-unrealized-casts,canonicalize,cse,assign-tile-registers";
+         "arith-expand{include-bf16=true},convert-to-llvm,reconcile-unrealized-casts,"
+         "canonicalize{max-iterations=1},cse,assign-tile-registers";
 }
