@@ -6,6 +6,8 @@
 
 #include "compiler/Conversion/TileToVector/ColumnProduct.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace tilewright;
 
@@ -114,11 +116,12 @@ struct ColumnProduct {
       return vector::ShuffleOp::create(b, load(window, row, b.offset(column, rest - lanes)), zero,
                                        order);
     }
-    SmallVector<Value> elements(lanes, b.real(product.type, 0));
-    for (int64_t i = 0; i < rest; ++i)
-      elements[i] = b.widen(memref::LoadOp::create(b, window, ValueRange{row, b.offset(column, i)}),
-                            product.type);
-    return vector::FromElementsOp::create(b, vectorType(), elements);
+    auto type = VectorType::get({rest}, cast<MemRefType>(window.getType()).getElementType());
+    Value vector =
+        b.widen(vector::LoadOp::create(b, type, window, ValueRange{row, column}), product.type);
+    SmallVector<int64_t> order(lanes, rest);
+    std::iota(order.begin(), order.begin() + rest, 0);
+    return vector::ShuffleOp::create(b, vector, b.real(vector.getType(), 0), order);
   }
 
   /// What is read next had better be on its way: memory is what takes the time with few rows.

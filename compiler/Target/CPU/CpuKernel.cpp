@@ -9,6 +9,7 @@
 #include "compiler/Target/CPU/EntryPoints.h"
 #include "compiler/Target/CPU/FloatingEnvironment.h"
 #include "compiler/Target/CPU/MemRefs.h"
+#include "compiler/Target/CPU/ParallelCodegen.h"
 #include "compiler/Target/CPU/WorkerPool.h"
 #include "lib/Support/MakeError.h"
 
@@ -49,7 +50,7 @@ createLinkingLayer(llvm::orc::ExecutionSession &session) {
   return layer;
 }
 
-/// The code sees nothing of this process; emitObject has found that it needs nothing.
+/// The code sees nothing of this process; code generation has found that it needs nothing.
 llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> createJit(const CpuTarget &target) {
   return llvm::orc::LLJITBuilder()
       .setJITTargetMachineBuilder(llvm::orc::JITTargetMachineBuilder(llvm::Triple(target.triple)))
@@ -69,7 +70,7 @@ struct LoadedCode {
   Count *workspaceBytes = nullptr;
 };
 
-Result<LoadedCode> load(llvm::StringRef object, const CpuTarget &target,
+Result<LoadedCode> load(llvm::ArrayRef<std::string> objects, const CpuTarget &target,
                         const EntryPoints &entries) {
   auto jit = createJit(target);
   if (!jit)
@@ -85,9 +86,10 @@ Result<LoadedCode> load(llvm::StringRef object, const CpuTarget &target,
       failure = internalError("code could not be placed in memory: {}",
                               reason->empty() ? message : *reason);
   };
-  if (llvm::Error error =
-          (*jit)->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(object, "tilewright")))
-    fail(std::move(error));
+  for (const std::string &object : objects)
+    if (llvm::Error error =
+            (*jit)->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(object, "tilewright")))
+      fail(std::move(error));
   const auto find = [&](const std::string &name) {
     llvm::orc::ExecutorAddr address;
     if (failure)
@@ -240,11 +242,14 @@ Result<Kernel> tilewright::makeCpuKernel(mlir::ModuleOp llvmModule, const CpuTar
   Result<EntryPoints> entries = makeEntryPoints(**module, signature);
   if (!entries)
     return entries.error();
-  Result<std::string> object = emitObject(**module, target);
-  if (!object)
-    return object.error();
+  std::vector<std::string> kernels;
+  for (const EntryPoints::Phase &phase : entries->phases)
+    kernels.push_back(phase.runItem);
+  Result<std::vector<std::string>> objects = emitObjectsInParallel(**module, kernels, target);
+  if (!objects)
+    return objects.error();
 
-  Result<LoadedCode> code = load(*object, target, *entries);
+  Result<LoadedCode> code = load(*objects, target, *entries);
   if (!code)
     return code.error();
   return Kernel(std::make_shared<const CpuKernel>(*std::move(code), std::move(signature),
