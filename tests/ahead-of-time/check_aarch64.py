@@ -14,7 +14,8 @@ import sys
 PROCESSOR = "neoverse-v1"
 COMPILER, EMULATOR = "aarch64-linux-gnu-gcc", "qemu-aarch64"
 
-# Between them every dtype, heads that share keys, odd widths, and all that a score or a mask can read.
+# Between them every dtype, heads that share keys, odd widths, and all that a score or a mask can
+# read.
 KERNELS = {
     "f32": dict(dims=(64, 64), options=[]),
     "f64": dict(dims=(24, 40), sees="k <= q && q - k < 50", give="arguments.scalar_window = 50;",

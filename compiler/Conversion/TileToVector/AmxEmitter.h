@@ -7,13 +7,12 @@
 // Accumulator, reference and sum of a loop have the homes that they have without AMX, so that what
 // comes before and after the loop does not change. Within it:
 //
-// - The reference follows the maximum only when that has grown by more than 8, so that the
+// - The reference follows the maximum only when that is more than 8 above it, so that the
 //   accumulator is seldom rescaled. Weights are then up to e^8, which costs no accuracy.
 // - Products get the weights rounded to bf16, towards 0. Rows are divided by the sum of the rounded
-// ones,
-//   without which their errors would not cancel where few keys have all the weight; LSE has the
-//   exact sum. Only one sum leaves the loop, the exact one: the accumulator is multiplied by the
-//   ratio of the two at the end.
+//   ones, without which their errors would not cancel where few keys have all the weight; LSE has
+//   the exact sum. Only one sum leaves the loop, the exact one: the accumulator is multiplied by
+//   the ratio of the two at the end.
 //
 // A block is emitted in one of two ways. *Serial*: its scores, their maximum, its weights, its part
 // of the output, one after another. *Woven*: weights of this block, while the unit for tiles

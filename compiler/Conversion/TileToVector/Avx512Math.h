@@ -21,9 +21,9 @@ llvm::SmallVector<mlir::Value> avx512ExponentialBase2(VectorBuilder &builder,
 /// Of degree 5: within 2 ulp. Of degree 4, for weights that are rounded to bf16: within 3e-6.
 llvm::ArrayRef<double> avx512ExponentialCoefficients(int degree);
 
-/// exp(a - b) for a <= b + 64 of 16 f32, like VectorMath.h's in 9 instructions instead of 17:
-/// within 2 ulp of 2^x, x being the rounded product of the rounded difference and log2(e); exactly
-/// 1 for a == b, 0 for a of -inf, NaN for NaN. Results below the normal numbers are subnormal.
+/// exp(a - b) for a <= b + 64 of 16 f32 in 9 instructions, within 2 ulp of 2^x, x being the rounded
+/// product of the rounded difference and log2(e); exactly 1 for a == b, 0 for a of -inf, NaN for
+/// NaN. Results below the normal numbers are subnormal, unlike those of ExponentialOfDifference.
 mlir::Value avx512ExponentialOfDifference(VectorBuilder &builder, mlir::Value a, mlir::Value b);
 
 } // namespace tilewright

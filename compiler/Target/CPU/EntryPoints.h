@@ -30,7 +30,8 @@ struct EntryPoints {
   std::string workspaceBytes;
 };
 
-/// Makes them of the functions of a kernel's module, which keep their names.
+/// Makes them of the functions of a kernel's module, which keep their names. Refused: a function
+/// that the module itself calls. After an error the module is of no use.
 Result<EntryPoints> makeEntryPoints(llvm::Module &module, const Signature &signature);
 
 } // namespace tilewright

@@ -22,7 +22,7 @@ struct MemRefDescriptor {
   int64_t extentsAndStrides[2 * TensorView::maxRank];
 };
 
-/// The values of a launch, and pointers to each as the entry points of CpuKernel.cpp take them.
+/// The values of a launch, and pointers to each as entry points (EntryPoints.h) take them.
 class MemRefs {
 public:
   explicit MemRefs(const LaunchArguments &launch);

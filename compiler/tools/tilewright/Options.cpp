@@ -66,7 +66,8 @@ static Result<llvm::SmallVector<int64_t>> parseIntegers(const Arg &arg, size_t l
   return numbers;
 }
 
-/// The result of `parse(value)`, which is nothing for an unknown name.
+/// The result of `parse(value)`, which is nothing for an unknown name. Names are of any target; the
+/// compiler says which of them the one at hand has.
 template <typename T>
 static Status parseName(const Arg &arg, std::optional<T> &result,
                         std::optional<T> (*parse)(std::string_view), std::string_view wanted) {
@@ -76,7 +77,6 @@ static Status parseName(const Arg &arg, std::optional<T> &result,
   return {};
 }
 
-/// A name of any target; the compiler says which of them the one at hand has.
 static Status parseText(const Arg &arg, std::string &result, std::string_view wanted) {
   result = arg.getValue();
   return result.empty() ? wrongValue(arg, wanted) : Status();

@@ -6,8 +6,8 @@
 // RUN: tilewright-opt %s --pass-pipeline='builtin.module(convert-tile-to-vector{lanes=16 vectors=4 rows=6})' | FileCheck %s --check-prefix=WITHOUT
 
 // Three phases: none is seen here but by its functions. Values are packed as 4 x 2 tiles of V^T for
-// each block of 64 keys; keys, 40 wide, as 4 x 2 tiles as well. The loop does not count blocks of keys, so that
-// it is serial.
+// each block of 64 keys; keys, 40 wide, as 4 x 2 tiles as well. The loop does not count blocks of
+// keys, so that it is serial.
 
 // CHECK-LABEL: func.func @step_workspace
 // CHECK-LABEL: func.func @step_items

@@ -3,8 +3,8 @@
 // CHECK-LABEL: func.func @step(
 // CHECK-SAME: %[[Q0:[a-z0-9]*]]: index, %[[K0:[a-z0-9]*]]: index, %[[N:[a-z0-9]*]]: i32
 
-// The key is after q - n: of the 24 queries the last one's limit is computed, in 32 bits as the program
-// does, and the first one's is 23 less.
+// The key is after q - n: of the 24 queries the last one's limit is computed, in 32 bits as the
+// program does, and the first one's is 23 less.
 // RUN: sed 's/VISIBLE/sgt, %%keys, %%below/' %s | tilewright-opt --convert-tile-to-vector --canonicalize --cse \
 // RUN:   | FileCheck %s --check-prefixes=CHECK,AFTER,FROM
 // RUN: sed 's/VISIBLE/slt, %%below, %%keys/' %s | tilewright-opt --convert-tile-to-vector --canonicalize --cse \
