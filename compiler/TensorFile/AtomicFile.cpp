@@ -8,6 +8,7 @@
 
 #include "lib/Support/MakeError.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -17,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 using namespace tilewright;
 
@@ -27,13 +29,25 @@ AtomicFile::~AtomicFile() {
     unlink(temporary.c_str());
 }
 
-/// Where a chain of symbolic links ends; the file there need not exist.
-static std::string followLinks(std::filesystem::path path) {
-  constexpr int maxLinks = 40; // as in Linux
+/// A path, what it leads to as a symbolic link, and so on; the last need not exist.
+static std::vector<std::filesystem::path> linksFrom(const std::string &path) {
+  constexpr size_t maxLinks = 40; // as in Linux
+  std::vector<std::filesystem::path> links = {path};
   std::error_code error;
-  for (int i = 0; i < maxLinks && std::filesystem::is_symlink(path, error); ++i)
-    path = path.parent_path() / std::filesystem::read_symlink(path, error);
-  return path.string();
+  while (links.size() <= maxLinks && std::filesystem::is_symlink(links.back(), error))
+    links.push_back(links.back().parent_path() /
+                    std::filesystem::read_symlink(links.back(), error));
+  return links;
+}
+
+bool AtomicFile::isStream(const std::string &path) {
+  struct stat facts;
+  if (stat(path.c_str(), &facts) != 0)
+    return false;
+  return (!S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode)) ||
+         std::ranges::any_of(linksFrom(path), [](const std::filesystem::path &link) {
+           return link.string().starts_with("/proc/");
+         });
 }
 
 Error AtomicFile::failure() const {
@@ -45,11 +59,12 @@ Status AtomicFile::create() {
   const bool exists = stat(path.c_str(), &facts) == 0;
   if (!exists && errno != ENOENT)
     return failure();
-  if (exists && !S_ISREG(facts.st_mode)) {
-    descriptor = open(path.c_str(), O_WRONLY | O_CLOEXEC); // of a folder it fails
+  if (isStream(path) || (exists && S_ISDIR(facts.st_mode))) {
+    // An open file may have had something written to it. Of a folder it fails.
+    descriptor = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
     return descriptor < 0 ? failure() : Status();
   }
-  target = followLinks(path);
+  target = linksFrom(path).back().string();
   static std::atomic<unsigned> serial = 0;
   std::string name;
   do {

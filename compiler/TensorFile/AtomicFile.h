@@ -16,15 +16,17 @@ namespace tilewright {
 
 /// Writes beside `path` under a name of its own; commit() syncs the bytes to disk and then renames.
 /// Without a successful commit() nothing is left, and a file that was at `path` stays as it was.
-/// Symbolic links stay links: what is written or made is the file that they lead to. A device or a
-/// pipe (/dev/null, /dev/stdout) is not replaced but written to, at once. A folder is refused.
-/// Every error names the path.
+/// Symbolic links stay links: what is written or made is the file that they lead to. A stream is
+/// not replaced but written to, at once. A folder is refused. Every error names the path.
 class AtomicFile {
 public:
   explicit AtomicFile(std::string path) : path(std::move(path)), target(this->path) {}
   AtomicFile(const AtomicFile &) = delete;
   AtomicFile &operator=(const AtomicFile &) = delete;
   ~AtomicFile();
+
+  /// Whether it is a device, a pipe or a file that is open already (/dev/null, /dev/stdout).
+  static bool isStream(const std::string &path);
 
   Status create();
   Status write(std::string_view bytes);

@@ -159,14 +159,15 @@ static int check(struct shape shape) {
   arguments.out.data = out;
   arguments.lse.data = lse;
   kernel_set_dense_strides(&arguments);
-  GIVE
+  GIVE;
 
-      const size_t size = kernel_workspace_size(&arguments);
+  const size_t size = kernel_workspace_size(&arguments);
   char *workspace = filled(size);
   int status = run_in_pieces(&arguments, workspace + 1, size);
   const size_t out_bytes = heads * shape.queries * VALUE_DIM * sizeof(element);
   element *out_of_pieces = memcpy(filled(out_bytes), out, out_bytes);
   memset(out, 0xff, out_bytes);
+  memset(lse, 0xff, heads * shape.queries * sizeof(lse_element));
   if (status == 0)
     status = kernel_run(&arguments, workspace + 1, size);
   if (status != 0) {
@@ -190,7 +191,8 @@ static int check(struct shape shape) {
       }
       if (!(lse[at] == right)) {
         const double error = fabs(lse[at] - right) / fmax(1, fabs(right));
-        worst_lse = error <= worst_lse ? worst_lse : error;
+        /* Once NaN, it stays. */
+        worst_lse = worst_lse != worst_lse || error <= worst_lse ? worst_lse : error;
       }
     }
   }

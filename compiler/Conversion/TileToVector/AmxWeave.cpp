@@ -25,6 +25,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
+#include <limits>
 #include <numeric>
 
 using namespace mlir;
@@ -335,7 +336,7 @@ Value AmxEmitter::emitWovenWeights(AmxLoop loop, Value number, Unit unit, Unit p
   Value reference = homes.bufferOf(loop.step.getReference()),
         accumulator = homes.bufferOf(loop.accumulator);
   const Exponent exponent = exponentOf(b, scalars, loop);
-  const auto polynomial = llvm::map_to_vector(avx512ExponentialCoefficients(4),
+  const auto polynomial = llvm::map_to_vector(avx512CoarseExponentialCoefficients(),
                                               [&](double c) { return b.real(type, c); });
   SmallVector<Value> lanes, shifts;
   SmallVector<LaneCode> code;

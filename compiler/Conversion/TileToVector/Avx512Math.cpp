@@ -22,8 +22,12 @@ static constexpr double ofDegree5[] = {1,
 static constexpr double ofDegree4[] = {1, 0.69304484490305043793, 0.24128020475114757784,
                                        0.052242474224084042765, 0.013426684271425959508};
 
-ArrayRef<double> tilewright::avx512ExponentialCoefficients(int degree) {
-  return degree == 4 ? ArrayRef(ofDegree4) : ArrayRef(ofDegree5);
+ArrayRef<double> tilewright::avx512ExponentialCoefficients() {
+  return ofDegree5;
+}
+
+ArrayRef<double> tilewright::avx512CoarseExponentialCoefficients() {
+  return ofDegree4;
 }
 
 Value tilewright::avx512ExponentialOfDifference(VectorBuilder &b, Value larger, Value smaller) {
@@ -31,7 +35,7 @@ Value tilewright::avx512ExponentialOfDifference(VectorBuilder &b, Value larger, 
   const auto real = [&](double value) { return b.real(type, value); };
   Value x = b.multiply(b.subtract(larger, smaller), real(1.4426950408889634074));
   return avx512ExponentialBase2(b, x,
-                                llvm::map_to_vector(avx512ExponentialCoefficients(5), real))[0];
+                                llvm::map_to_vector(avx512ExponentialCoefficients(), real))[0];
 }
 
 SmallVector<Value> tilewright::avx512ExponentialBase2(VectorBuilder &b, ArrayRef<Value> x,

@@ -18,8 +18,10 @@ llvm::SmallVector<mlir::Value> avx512ExponentialBase2(VectorBuilder &builder,
                                                       llvm::ArrayRef<mlir::Value> x,
                                                       llvm::ArrayRef<mlir::Value> coefficients);
 
-/// Of degree 5: within 2 ulp. Of degree 4, for weights that are rounded to bf16: within 3e-6.
-llvm::ArrayRef<double> avx512ExponentialCoefficients(int degree);
+/// Of degree 5: within 2 ulp.
+llvm::ArrayRef<double> avx512ExponentialCoefficients();
+/// Of degree 4, for weights that are cut off to bf16: within 3e-6.
+llvm::ArrayRef<double> avx512CoarseExponentialCoefficients();
 
 /// exp(a - b) for a <= b + 64 of 16 f32 in 9 instructions, within 2 ulp of 2^x, x being the rounded
 /// product of the rounded difference and log2(e); exactly 1 for a == b, 0 for a of -inf, NaN for

@@ -58,9 +58,8 @@ void LaneCode::hoist(Value tile) {
     } else if (!homes->bufferOf(value) && !value.getDefiningOp<tile::MmaOp>()) {
       llvm::append_range(worklist, operandsOf(value));
       if (auto finalize = value.getDefiningOp<tile::SoftmaxFinalizeOp>()) {
-        Value sum = asVector(evaluate(finalize.getSum()));
+        reciprocals[finalize] = reciprocalOf(asVector(evaluate(finalize.getSum())));
         inColumn.clear();
-        reciprocals[finalize] = arith::DivFOp::create(*b, b->real(sum.getType(), 1), sum);
       }
     }
   }
@@ -170,10 +169,16 @@ Value LaneCode::emit(OpResult tile) {
         }
         // No key, no output; a NaN in the sum reaches the output through the product.
         Value zero = b->real(sum.getType(), 0);
-        Value quotient = b->multiply(asVector(known(op.getAccumulator())), reciprocals.lookup(op));
+        Value reciprocal = reciprocals.lookup(op);
+        Value quotient = b->multiply(asVector(known(op.getAccumulator())),
+                                     reciprocal ? reciprocal : reciprocalOf(sum));
         return b->choose(arith::CmpFPredicate::OEQ, sum, zero, zero, quotient);
       })
       .Default([&](Operation *op) { return emitElementwise(op); });
+}
+
+Value LaneCode::reciprocalOf(Value sum) {
+  return arith::DivFOp::create(*b, b->real(sum.getType(), 1), sum);
 }
 
 Value LaneCode::emitElementwise(Operation *op) {

@@ -53,7 +53,7 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> slices;
   /// Values, of which those that all queries share are scalars.
   llvm::DenseMap<mlir::Value, mlir::Value> forAllColumns, inColumn;
-  /// Of the sums: a division takes as long as twenty products.
+  /// Of the sums of rows that are finalized: divisions are slow.
   llvm::DenseMap<mlir::Operation *, mlir::Value> reciprocals;
 
   mlir::Value known(mlir::Value value) const;
@@ -63,6 +63,7 @@ private:
   uint64_t laneDimension() const { return b->shape.columnsOnLanes ? 1 : 0; }
   bool isConsecutive(mlir::Value tile) const;
   mlir::Value emitGather(tile::GatherOp gather);
+  mlir::Value reciprocalOf(mlir::Value sum);
   mlir::Value emitElementwise(mlir::Operation *op);
   mlir::Value sliceOf(mlir::Value tile) const;
   mlir::Value load(mlir::Value tile);

@@ -130,8 +130,8 @@ struct RegisterTile {
   }
 
   SmallVector<Value> allRows(ValueRange carried) {
-    const auto [limit, count, begin, end] = product.rows;
-    const int64_t rows = rowsFor(vectors);
+    const int64_t limit = product.rows.limit, rows = rowsFor(vectors);
+    const Value count = product.rows.count, end = product.rows.end;
     SmallVector<Value> result = llvm::to_vector(carried);
     const auto whole = [&](Value n, ValueRange carried) { return tile(rows, n, carried); };
     if (!count) {
@@ -140,10 +140,11 @@ struct RegisterTile {
         result = b.loop(b.index(0), b.index(main), rows, result, whole);
       return main < limit ? tile(limit - main, b.index(main), result) : result;
     }
-    Value main = firstOf(product.rows);
+    const Value first = firstOf(product.rows);
+    Value main = first;
     if (limit >= rows) {
       main = endOfMain(product.rows, rows);
-      result = b.loop(firstOf(product.rows), main, rows, result, whole);
+      result = b.loop(first, main, rows, result, whole);
     }
     result = b.loop(main, count, 1, result,
                     [&](Value n, ValueRange carried) { return tile(1, n, carried); });

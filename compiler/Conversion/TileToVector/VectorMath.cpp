@@ -114,7 +114,7 @@ ExponentialOfDifference::ExponentialOfDifference(VectorBuilder &b, Type vector)
   base = pinned(log2OfE);
   if (isAvx512) {
     lowest = pinned(-126);
-    coefficients = llvm::map_to_vector(avx512ExponentialCoefficients(5), pinned);
+    coefficients = llvm::map_to_vector(avx512ExponentialCoefficients(), pinned);
     return;
   }
   lowest = pinned(-bias / log2OfE);

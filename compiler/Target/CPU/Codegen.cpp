@@ -34,11 +34,14 @@ Status checkIntrinsics(const llvm::Module &module, const llvm::TargetMachine &ma
   for (const llvm::Function &function : module) {
     if (!llvm::Intrinsic::isTargetIntrinsic(function.getIntrinsicID()))
       continue;
+    const std::string name = function.getName().str();
     const auto found = llvm::find_if(
         known, [&](const auto &entry) { return function.getName().starts_with(entry.first); });
-    if (found == std::end(known) || !machine.getTargetTriple().isX86() ||
+    if (found == std::end(known))
+      return invalidArgument("the code calls {}, which is no instruction that kernels use", name);
+    if (!machine.getTargetTriple().isX86() ||
         !machine.getMCSubtargetInfo()->checkFeatures(found->second))
-      return invalidArgument("the code calls {}, which {} does not have", function.getName().str(),
+      return invalidArgument("the code calls {}, which {} does not have", name,
                              machine.getTargetCPU().str());
   }
   return {};

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/TensorFile/AtomicFile.h"
 #include "compiler/tools/tilewright/Commands.h"
 #include "compiler/tools/tilewright/Output.h"
 #include "compiler/tools/tilewright/ProblemInput.h"
@@ -36,9 +37,8 @@ static bool isText(std::optional<Stage> stage) {
 /// Whether a header is written beside an object, under the object's name. A device or a pipe is no
 /// file that something could be beside.
 static bool writesHeader(const Options &options, std::optional<Stage> stage) {
-  std::error_code error;
   return stage == Stage::Object && options.output && *options.output != "-" &&
-         !std::filesystem::is_other(*options.output, error);
+         !AtomicFile::isStream(*options.output);
 }
 
 /// The path of an object's header. Refused: one where there is a file that is something else.

@@ -40,7 +40,7 @@ TEST(Avx512, LengthsAndMasksAreRight) {
   }
 }
 
-TEST(Avx512, ScoresThatGrowWithTheKey) {
+TEST(Avx512, ScoresThatFallWithTheKey) {
   // Weights from 1 to those that are no normal numbers, which count as 0.
   for (const double slope : {0.001, 0.07, 3.0, 1e4}) {
     Case aCase = makeCase({.queries = 40, .keys = 300, .d = 16, .dv = 16});

@@ -56,13 +56,11 @@ TEST(MissingInstructions, NoProcessorNeedsALibrary) {
 
 TEST(MissingInstructions, AFunctionThatIsNotOursIsRefused) {
   const Result<Compilation> compilation = compileText(R"(
-    func.func @sine_items(%x: memref<4xf32> {attn.name = "x"}) -> index
-        {
+    func.func @sine_items(%x: memref<4xf32> {attn.name = "x"}) -> index {
       %c1 = arith.constant 1 : index
       return %c1 : index
     }
-    func.func @sine(%x: memref<4xf32> {attn.name = "x"}, %item: index)
-        {
+    func.func @sine(%x: memref<4xf32> {attn.name = "x"}, %item: index) {
       %old = memref.load %x[%item] : memref<4xf32>
       %new = math.sin %old : f32
       memref.store %new, %x[%item] : memref<4xf32>
