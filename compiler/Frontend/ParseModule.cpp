@@ -11,6 +11,7 @@
 #include "compiler/Frontend/ParseModule.h"
 
 #include "compiler/Frontend/CollectDiagnostics.h"
+#include "lib/Expression/Spelling.h"
 #include "lib/Support/MakeError.h"
 
 #include "mlir/Bytecode/BytecodeReader.h"
@@ -192,6 +193,21 @@ static std::string nameUnknownOp(std::string message, StringRef text) {
                      before.rsplit('"').second.str());
 }
 
+/// What follows looks for functions, makes symbols of an object file of their names, and takes what
+/// else there is to be in one.
+static Status checkTopLevel(Operation &op) {
+  auto symbol = dyn_cast<SymbolOpInterface>(op);
+  if (!symbol || !symbol.getNameAttr())
+    return invalidArgument("the module holds '{}' outside of any function",
+                           op.getName().getStringRef().str());
+  const StringRef name = symbol.getName();
+  if (!llvm::all_of(name, [](char c) { return llvm::isPrint(c) && c != ' ' && c != '"'; }))
+    return invalidArgument("'{}' is no name for a function: it may have no spaces, quotes or "
+                           "control characters",
+                           expression::printable(name.str(), 40));
+  return {};
+}
+
 Result<OwningOpRef<ModuleOp>> tilewright::parseModule(std::string_view text, MLIRContext &context,
                                                       std::string_view name) {
   if (text.size() > maxModuleBytes)
@@ -210,5 +226,8 @@ Result<OwningOpRef<ModuleOp>> tilewright::parseModule(std::string_view text, MLI
   if (!module)
     return invalidArgument("{}",
                            nameUnknownOp(diagnostics.message("the module cannot be parsed"), text));
+  for (Operation &op : *module->getBody())
+    if (Status status = checkTopLevel(op); !status)
+      return status.error();
   return module;
 }

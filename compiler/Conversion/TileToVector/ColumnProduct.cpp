@@ -323,12 +323,13 @@ struct ColumnProduct {
 
   void emitOutputs() {
     const int64_t vectors = b.shape.padded(product.rows.limit) / lanes;
+    const int64_t unit = readsPairs(product) ? 2 : 1;
     forEachRowTile([&](ArrayRef<Value> rows) {
-      const int64_t most =
-          std::max<int64_t>(1, b.shape.rows * b.shape.vectors / static_cast<int64_t>(rows.size()));
+      // Whole units, so that no part has more and the last one has some.
+      const int64_t sums = b.shape.rows * b.shape.vectors / static_cast<int64_t>(rows.size());
+      const int64_t most = std::max(unit, sums / unit * unit);
       const int64_t parts = llvm::divideCeil(vectors, most);
-      const int64_t size =
-          llvm::alignTo(llvm::divideCeil(vectors, parts), readsPairs(product) ? 2 : 1);
+      const int64_t size = llvm::alignTo(llvm::divideCeil(vectors, parts), unit);
       b.loop(b.index(0), b.index(parts - 1), 1, [&](Value part) {
         Value column = arith::MulIOp::create(b, part, b.index(size * lanes));
         emitOutputTile(rows, column, size, part, parts);

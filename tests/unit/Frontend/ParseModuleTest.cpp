@@ -35,7 +35,7 @@ TEST_F(ParseModule, NestingOfEveryBracketIsLimited) {
 }
 
 TEST_F(ParseModule, RegionsNestUpToTheLimit) {
-  EXPECT_EQ(parseError(repeat("module {\n", 200) + repeat("}\n", 200)), "");
+  EXPECT_EQ(parseError(repeat("module @m {\n", 200) + repeat("}\n", 200)), "");
   EXPECT_EQ(parseError(repeat("module {\n", 257) + repeat("}\n", 257)),
             "line 257: brackets nest deeper than 256 levels");
 }
@@ -126,4 +126,17 @@ TEST_F(ParseModule, NothingIsWrittenToStderr) {
   testing::internal::CaptureStderr();
   parseError("module {");
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+TEST_F(ParseModule, HoldsFunctionsWithPlainNamesAlone) {
+  EXPECT_EQ(parseError("func.func private @f()"), "");
+  EXPECT_EQ(parseError("%x = arith.constant 1 : i32"),
+            "the module holds 'arith.constant' outside of any function");
+  EXPECT_EQ(parseError("llvm.call_intrinsic \"llvm.trap\"() : () -> ()"),
+            "the module holds 'llvm.call_intrinsic' outside of any function");
+  EXPECT_EQ(parseError("module { module {} }"),
+            "the module holds 'builtin.module' outside of any function");
+  for (const std::string name : {"a b", "a\\00b", "a\\09"})
+    EXPECT_THAT(parseError("func.func private @\"" + name + "\"()"),
+                HasSubstr("is no name for a function"));
 }

@@ -107,6 +107,18 @@ TEST(FewQueries, CapturedTensorsByKeyQueryAndHead) {
   expectRight(aCase);
 }
 
+TEST(FewQueries, AnyRegisterTile) {
+  // Of bf16 two vectors of columns are read at once, also where half a register tile is odd.
+  for (const char *schedule : {"rows=1", "rows=2", "vectors=1,rows=1", "vectors=1,rows=6",
+                               "vectors=2,rows=3", "vectors=2,rows=5", "vectors=5,rows=2"})
+    for (const DType dtype : {DType::F32, DType::BF16})
+      for (const int64_t width : {24, 80, 256}) {
+        SCOPED_TRACE(fmt::format("{} {}", schedule, width));
+        const Case aCase = caseOf(2, 15, width, width, dtype, 1, 1);
+        expectRight(compileKernel(aCase.problem, {.schedule = schedule}), aCase);
+      }
+}
+
 TEST(FewQueries, BothOrientationsOfAProgramAreRight) {
   const CompileOptions forHost, forAmx{"cpu", "sapphirerapids"};
   for (const auto &[dtype, options] :
