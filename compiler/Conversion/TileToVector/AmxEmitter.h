@@ -96,6 +96,7 @@ private:
   int64_t groups() const;
   Unit unitAt(AmxLoop loop, mlir::Value number);
   std::pair<mlir::Value, mlir::Value> unitBounds(AmxLoop loop);
+  mlir::Value halfOf(mlir::Value &ring, mlir::MemRefType half, mlir::Value number);
   mlir::Value weightsOf(AmxLoop loop, mlir::Value unit);
   mlir::Value scoresOf(AmxLoop loop, mlir::Value group);
   void beginWovenLoop(AmxLoop loop);

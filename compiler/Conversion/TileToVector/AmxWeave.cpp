@@ -128,26 +128,26 @@ std::pair<Value, Value> AmxEmitter::unitBounds(AmxLoop loop) {
   return {unitOf(forOf(loop).getLowerBound()), unitOf(forOf(loop).getUpperBound())};
 }
 
-/// The half of the ring that has the unit's weights.
-Value AmxEmitter::weightsOf(AmxLoop loop, Value unit) {
-  const int64_t rows = pairedType(b, program.blockKV, unitQueries(loop)).getDimSize(0);
-  const int64_t distance = apart(rows, amxDepth * 2);
-  if (!weightRing)
-    weightRing = homes.acquire(MemRefType::get({2 * distance, amxDepth}, b.getBF16Type()));
-  Value parity = arith::AndIOp::create(b, unit, b.index(1));
-  return b.window(weightRing, arith::MulIOp::create(b, parity, b.index(distance)), b.index(0), rows,
-                  amxDepth);
+/// The half of a ring that has what is numbered so; the ring is made at its first use.
+Value AmxEmitter::halfOf(Value &ring, MemRefType half, Value number) {
+  const int64_t rows = half.getDimSize(0), columns = half.getDimSize(1);
+  const int64_t distance = apart(rows, columns * half.getElementTypeBitWidth() / 8);
+  if (!ring)
+    ring = homes.acquire(MemRefType::get({2 * distance, columns}, half.getElementType()));
+  Value parity = arith::AndIOp::create(b, number, b.index(1));
+  return b.window(ring, arith::MulIOp::create(b, parity, b.index(distance)), b.index(0), rows,
+                  columns);
 }
 
-/// The half of the ring that has the group's scores; groups are numbered through.
+Value AmxEmitter::weightsOf(AmxLoop loop, Value unit) {
+  return halfOf(weightRing, pairedType(b, program.blockKV, unitQueries(loop)), unit);
+}
+
+/// Groups are numbered through.
 Value AmxEmitter::scoresOf(AmxLoop loop, Value group) {
-  const int64_t keys = program.blockKV / groups(), queries = unitQueries(loop);
-  const int64_t distance = apart(keys, queries * 4);
-  if (!scoreRing)
-    scoreRing = homes.acquire(MemRefType::get({2 * distance, queries}, b.getF32Type()));
-  Value parity = arith::AndIOp::create(b, group, b.index(1));
-  return b.window(scoreRing, arith::MulIOp::create(b, parity, b.index(distance)), b.index(0), keys,
-                  queries);
+  return halfOf(scoreRing,
+                MemRefType::get({program.blockKV / groups(), unitQueries(loop)}, b.getF32Type()),
+                group);
 }
 
 /// The scores of a group of the unit's keys from `first` on.

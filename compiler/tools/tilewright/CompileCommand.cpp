@@ -15,7 +15,6 @@
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/Path.h>
 
-#include <filesystem>
 #include <unistd.h>
 
 using namespace tilewright;
@@ -34,8 +33,8 @@ static bool isText(std::optional<Stage> stage) {
   return stage && *stage != Stage::Object && *stage != Stage::Cubin;
 }
 
-/// Whether a header is written beside an object, under the object's name. A device or a pipe is no
-/// file that something could be beside.
+/// Whether a header is written beside an object, under the object's name. A stream is no file that
+/// something could be beside.
 static bool writesHeader(const Options &options, std::optional<Stage> stage) {
   return stage == Stage::Object && options.output && *options.output != "-" &&
          !AtomicFile::isStream(*options.output);
